@@ -85,19 +85,23 @@ static dq_status run_once(dq_multi_request *request, const dq_source *source, in
   return request->status;
 }
 
-// The first run, which touches the memory, does not count.
+// The first run, which touches the memory, does not count. Samples that fail stay without a digest and count nothing;
+// when all fail, the status is that of the last.
 static dq_status run_alone(dq_multi_request *request, const dq_source *source, double seconds, dq_source_record *record,
                            dq_error *error) {
-  int64_t runs = 0, sum = 0;
-  DQ_TRY(run_once(request, source, 0, error));
+  int64_t succeeded = 0, sum = 0;
+  run_once(request, source, 0, error);
   const double start = dq_seconds();
-  for (; runs < source->sample_count || dq_seconds() - start < seconds; runs++) {
-    int sample = (int)(runs % source->sample_count);
-    DQ_TRY(run_once(request, source, sample, error));
+  for (int64_t run = 0; run < source->sample_count || dq_seconds() - start < seconds; run++) {
+    int sample = (int)(run % source->sample_count);
+    dq_status status = run_once(request, source, sample, error);
+    if (status == DQ_CANCELLED || (status != DQ_OK && !succeeded && run + 1 >= source->sample_count)) return status;
+    if (status != DQ_OK) continue;
     sum += request->finish - request->submitted;
+    succeeded++;
     record->digests[sample] = digest_of(request, outputs_of(request));
   }
-  record->alone = 1e-9 * (double)sum / (double)runs;
+  record->alone = 1e-9 * (double)sum / (double)succeeded;
   return DQ_OK;
 }
 

@@ -50,7 +50,8 @@ typedef struct dq_source_record {
 
 // Runs the samples of each source alone, one request after the other, each sample once and then again until `seconds`
 // have passed for all sources together, and sets `alone` and `digests` of records[count], which are zeroed. Arrays are
-// in the arena. Statuses of a request, whose source then has failed = 1, or DQ_SYSTEM.
+// in the arena. Samples whose requests fail count nothing. Statuses of a request where all of a source fail, which then
+// has failed = 1, or DQ_SYSTEM.
 dq_status dq_arrivals_alone(dq_multi *multi, const dq_source *sources, int count, double seconds,
                             dq_source_record *records, dq_arena *arena, dq_error *error);
 

@@ -132,6 +132,18 @@ for own in requests.values():
 END
 }
 
+@test "requests that fail end alone, and the command says so at the end" {
+  needs_python
+  make_models --whole ids.npy 120 10 5 # some are beyond the 100 rows of the table
+  tokens="$models/tokens.onnx,shape=N,5,data=npy:ids.npy"
+  gives 1 dq-multi "$models/small.onnx,n=2" "$tokens" --requests 20 --json a.json
+  has "dq-multi: tokens: "
+  has " of 20 requests failed: "
+  tells '(n := told["networks"][1])["failed"] > 0 and n["requests"] > 0 and n["failed"] + n["requests"] == 20' a.json
+  tells '(n := told["networks"][0])["failed"] == 0 and n["requests"] == 40' a.json
+  tells 'all(n["different"] == 0 for n in told["networks"])' a.json
+}
+
 @test "a network that cannot be loaded among others is named, and nothing runs" {
   gives 3 dq-multi "$models/small.onnx" "$models/cycle.onnx"
   has "dq-multi: $models/cycle.onnx: "
