@@ -177,7 +177,7 @@ static void set_source(dq_multi_loaded *loaded, int network) {
   source->network = network;
   source->senders = (int)operand->instances;
   source->rate = operand->rate;
-  source->late = operand->late ? DQ_LATE_DROP : DQ_LATE_QUEUE;
+  source->late = operand->late == DQ_LATE_DROP ? DQ_LATE_DROP : DQ_LATE_QUEUE;
   source->priority = operand->priority;
   source->deadline = operand->deadline > 0 || !(operand->rate > 0) ? operand->deadline : 1 / operand->rate;
 }
@@ -205,6 +205,10 @@ static dq_status load_networks(dq_multi_run *run, const multi_options *options, 
   dq_multi_operand *operands;
   run->count = options->common.operand_count;
   DQ_TRY(dq_multi_operands_parse(&operands, options->common.operands, run->count, arena, error));
+  for (int i = 0; i < run->count; i++)
+    if (operands[i].late >= 0 && !(operands[i].rate > 0) && !options->trace)
+      return dq_fail(error, DQ_USAGE, "%s: late= needs fps= or --trace: a sender otherwise waits for its request",
+                     options->common.operands[i]);
   run->loaded = DQ_NEW_ARRAY(arena, run->count, dq_multi_loaded);
   run->sources = DQ_NEW_ARRAY(arena, run->count, dq_source);
   run->records = DQ_NEW_ARRAY(arena, run->count, dq_source_record);
@@ -366,6 +370,7 @@ const dq_command dq_verb_multi = {
     DQ_OWN_ROWS(rows),
     .shared = DQ_WITH_REPORT | DQ_WITH_SUMS,
     .report_offset = offsetof(multi_options, report),
+    .rules = {{DQ_RULE_AT_MOST_ONE, "trace requests"}},
     .options_size = sizeof(multi_options),
     .run = run,
 };

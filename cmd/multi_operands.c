@@ -85,7 +85,7 @@ static char *first_key(char *text) {
 }
 
 static dq_status parse(dq_multi_operand *operand, const char *text, dq_arena *arena, dq_error *error) {
-  *operand = (dq_multi_operand){.instances = 1, .priority = 1};
+  *operand = (dq_multi_operand){.instances = 1, .late = -1, .priority = 1};
   char *copy = dq_arena_strdup(arena, text);
   if (!copy) return dq_fail_memory(error, strlen(text));
   char *comma = first_key(copy);

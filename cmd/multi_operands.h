@@ -11,7 +11,7 @@ typedef struct dq_multi_operand {
   const char *data, *preset, *shape; // NULL: not given
   int64_t instances, limit;          // limit 0: not given
   double rate, deadline;             // requests in a second, 0: as fast as possible; seconds, 0: none was given
-  int late;                          // dq_late_rule
+  int late;                          // dq_late_rule; -1: not given
   int priority;                      // 0 low, 1 normal, 2 high
 } dq_multi_operand;
 

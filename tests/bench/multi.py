@@ -11,7 +11,8 @@ larger share of it than one process of two workers; so the work for a second of 
 of dq-bench without what it takes to load. Printed is the work over that of the processes of one thread in the same
 round: median, least and largest over the rounds.
 
---idle: the time of a request of MODEL with 100 idle networks (n=0) beside it over that without, on one worker, in turns.
+--idle: the median time of a request of MODEL on one worker over that of a run of dq-bench on one thread, and that with
+100 idle networks (n=0) beside it over that without, in turns.
 --many: time of loading, memory and threads of dq-multi with 250, 500 and 1000 idle networks of MODEL, and the memory of
 one process of dq-bench.
 """
@@ -76,15 +77,16 @@ def row_of(what, values, unit):
     return [what, f"{statistics.median(values):.3f}", f"{min(values):.3f}", f"{max(values):.3f}", len(values), unit]
 
 
-def idle_row(machine, model, rounds):
-    ratios = []
+def idle_rows(machine, model, rounds):
+    idle, overhead = [], []
     for _ in range(rounds):
-        times = []
-        for operands in ([model], [model] + [f"{model},n=0"] * 100):
-            answer = machine.multi(operands, machine.seconds, "--threads", "1")
-            times.append(answer["networks"][0]["p50_ms"])
-        ratios.append(times[1] / times[0])
-    return row_of(f"{name_of(model)}: time with 100 idle networks over that without", ratios, "ratio of medians")
+        bench = machine.answer(machine.bench(model, 1000000, "--threads", "1"))[0]["models"][0]["median_ms"]
+        times = [machine.multi(operands, machine.seconds, "--threads", "1")["networks"][0]["p50_ms"]
+                 for operands in ([model], [model] + [f"{model},n=0"] * 100)]
+        overhead.append(times[0] / bench)
+        idle.append(times[1] / times[0])
+    yield row_of(f"{name_of(model)}: time in dq-multi on one worker over that in dq-bench on one thread", overhead, "ratio of medians")
+    yield row_of(f"{name_of(model)}: time with 100 idle networks over that without", idle, "ratio of medians")
 
 
 def many_rows(machine, model):
@@ -108,7 +110,7 @@ def rows_of(machine, options):
             yield row_of(f"{name}: work in a second, {way} over {WAYS[0]}", ratios[way], "ratio")
             yield row_of(f"{name}: work for a second of processor time, {way} over {WAYS[0]}", efficiencies[way], "ratio")
     if options.idle:
-        yield idle_row(machine, options.idle, options.rounds)
+        yield from idle_rows(machine, options.idle, options.rounds)
     if options.many:
         yield from many_rows(machine, options.many)
 

@@ -188,6 +188,10 @@ END
   says "dq-multi: two networks have the name 'a'"
   gives 2 dq-multi "$m,preset=tf"
   has "preset= needs data="
+  gives 2 dq-multi "$m,late=drop"
+  says "dq-multi: $m,late=drop: late= needs fps= or --trace: a sender otherwise waits for its request"
+  gives 2 dq-multi "$m" --trace trace --requests 3
+  has "--trace"
   gives 2 dq-multi "$m" --policy lifo
   has "option '--policy': 'lifo' is not one of fifo, round-robin, priority, edf"
   gives 2 dq-multi "$m" --job-time 0
