@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -35,13 +36,14 @@ struct arrival_run {
   dq_source_record *records;
   arrival_sender *senders;
   int sender_count, source_count;
-  int64_t traced; // lines of the trace that have arrived
   int64_t start, end;
-  // From here on under the lock.
+  atomic_int_least64_t due; // the next arrival by rate or trace; INT64_MAX: there is none before the end
+  // From here on under the lock, like the senders.
   pthread_mutex_t lock;
   pthread_cond_t ended;
   arrival_slot *slots, **free_slots; // all, and by source
   int64_t running;                   // requests that have not ended
+  int64_t traced;                    // lines of the trace that have arrived
   bool closing;
   dq_status status; // the first failure of the load itself
   dq_error error;
@@ -215,19 +217,17 @@ static arrival_slot *find_slot(arrival_run *load, int source) {
   return load->slots = found;
 }
 
+// Under the lock.
 static void arrive(arrival_run *load, arrival_sender *from, int64_t arrival) {
   const dq_source *source = &load->sources[from->source];
-  pthread_mutex_lock(&load->lock);
   bool late = from->busy && source->late == DQ_LATE_DROP;
   arrival_slot *slot = late ? NULL : find_slot(load, from->source);
   from->sent++;
   if (late) load->records[from->source].sent++, load->records[from->source].dropped++;
-  if (slot) {
-    slot->sender = (int)(from - load->senders);
-    from->busy = true;
-    submit(load, slot, arrival);
-  }
-  pthread_mutex_unlock(&load->lock);
+  if (!slot) return;
+  slot->sender = (int)(from - load->senders);
+  from->busy = true;
+  submit(load, slot, arrival);
 }
 
 // ---- The clock ----
@@ -263,6 +263,27 @@ static void advance(arrival_run *load, arrival_sender *from) {
   else load->traced++;
 }
 
+// Sends what is due, under the lock. Returns whether requests are still to come.
+static bool send_due(arrival_run *load) {
+  for (;;) {
+    int64_t arrival = INT64_MAX;
+    arrival_sender *next = load->closing ? NULL : next_arrival(load, &arrival);
+    load->due = next && arrival < load->end ? arrival : INT64_MAX;
+    if (load->due > dq_nanoseconds()) return next || load->end < INT64_MAX;
+    arrive(load, next, arrival);
+    advance(load, next);
+  }
+}
+
+// Workers look for what is due as well: the thread that keeps the clock may wait for a processor for longer than a job.
+static void send_between(void *user) {
+  arrival_run *load = user;
+  if (load->due > dq_nanoseconds()) return;
+  pthread_mutex_lock(&load->lock);
+  send_due(load);
+  pthread_mutex_unlock(&load->lock);
+}
+
 static void sleep_until(int64_t time) {
   struct timespec until = {.tv_sec = time / 1000000000, .tv_nsec = time % 1000000000};
   while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) continue;
@@ -273,15 +294,13 @@ enum { LOOK = 50000000 }; // nanoseconds between two looks at whether the work w
 static void run_clock(arrival_run *load) {
   const dq_context *context = dq_multi_context(load->multi);
   while (!dq_is_stopped(context)) {
-    int64_t arrival, now = dq_nanoseconds();
-    arrival_sender *next = next_arrival(load, &arrival);
-    if ((!next && load->end == INT64_MAX) || (now >= load->end && arrival >= load->end)) return;
-    int64_t until = arrival < load->end ? arrival : load->end;
+    pthread_mutex_lock(&load->lock);
+    bool open = send_due(load) && !load->closing;
+    pthread_mutex_unlock(&load->lock);
+    int64_t now = dq_nanoseconds(), due = load->due, next = due < load->end ? due : load->end;
+    if (!open || (now >= load->end && due == INT64_MAX)) return;
     if (load->end < INT64_MAX) dq_progress(context, "running", now - load->start, load->end - load->start);
-    if (until > now) sleep_until(until - now > LOOK ? now + LOOK : until);
-    if (!next || arrival >= load->end || dq_nanoseconds() < arrival) continue;
-    arrive(load, next, arrival);
-    advance(load, next);
+    if (next > now) sleep_until(next - now > LOOK ? now + LOOK : next);
   }
 }
 
@@ -314,7 +333,9 @@ static void start(arrival_run *load) {
   for (int i = 0; i < load->sender_count; i++) {
     arrival_sender *from = &load->senders[i];
     from->next = load->start;
+    pthread_mutex_lock(&load->lock);
     if (!load->sources[from->source].rate && !trace) arrive(load, from, dq_nanoseconds());
+    pthread_mutex_unlock(&load->lock);
   }
 }
 
@@ -348,16 +369,22 @@ static void close_load(arrival_run *load) {
 
 dq_status dq_arrivals_run(dq_multi *multi, const dq_source *sources, int count, const dq_arrival_options *options,
                           dq_source_record *records, double *elapsed, dq_error *error) {
-  arrival_run load = {
-      .multi = multi, .sources = sources, .source_count = count, .options = options, .records = records};
+  arrival_run load = {.multi = multi,
+                      .sources = sources,
+                      .source_count = count,
+                      .options = options,
+                      .records = records,
+                      .due = INT64_MAX};
   pthread_mutex_init(&load.lock, NULL);
   pthread_cond_init(&load.ended, NULL);
   dq_status status = open_load(&load, error);
   if (status == DQ_OK) {
     start(&load);
+    dq_multi_set_between(multi, send_between, &load);
     run_clock(&load);
     withdraw(&load);
     wait_for_end(&load);
+    dq_multi_set_between(multi, NULL, NULL);
     *elapsed = 1e-9 * (double)(dq_nanoseconds() - load.start);
     status = load.status;
     if (status != DQ_OK && error) *error = load.error;

@@ -72,12 +72,15 @@ static dq_multi_request *wait_for_job(dq_multi *multi) {
 // Under the lock, which is open while the job runs. Returns whether the request has ended.
 static bool run_job(dq_multi *multi, dq_multi_request *request, int worker) {
   const int job = request->job;
+  void (*between)(void *) = multi->between;
+  void *between_user = multi->between_user;
   pthread_mutex_unlock(&multi->lock);
   int64_t begin = dq_nanoseconds();
   bool last = dq_multi_run_job(request);
   int64_t end = dq_nanoseconds();
   request->running += end - begin;
   if (multi->options.job_done) multi->options.job_done(multi->options.user, worker, request, job, begin, end);
+  if (between) between(between_user);
   pthread_mutex_lock(&multi->lock);
   if (!last && request->cancelled)
     request->status = dq_fail(&request->error, DQ_CANCELLED, "the request was cancelled");
@@ -161,6 +164,13 @@ void dq_multi_close(dq_multi *multi) {
   pthread_cond_destroy(&multi->arrived);
   pthread_cond_destroy(&multi->ended);
   free(multi);
+}
+
+void dq_multi_set_between(dq_multi *multi, void (*between)(void *user), void *user) {
+  pthread_mutex_lock(&multi->lock);
+  multi->between = between;
+  multi->between_user = user;
+  pthread_mutex_unlock(&multi->lock);
 }
 
 const dq_context *dq_multi_context(const dq_multi *multi) { return &multi->binding; }

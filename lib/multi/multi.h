@@ -35,6 +35,11 @@ dq_status dq_multi_open(dq_multi **multi, const dq_multi_options *options, const
 // Ends the workers and frees everything. All requests must have been closed; NULL is allowed.
 void dq_multi_close(dq_multi *multi);
 
+// Sets what workers call behind each job, while they hold nothing: for work that is due at certain times, such as
+// sending requests, where no other thread may get a processor. `between` NULL: nothing. A worker calls it at most until
+// the request of the job has ended.
+void dq_multi_set_between(dq_multi *multi, void (*between)(void *user), void *user);
+
 // The context for the sessions of the networks: that of dq_multi_open without its pool. Owned by `multi`.
 const dq_context *dq_multi_context(const dq_multi *multi);
 

@@ -33,6 +33,8 @@ struct dq_multi {
   void **frames;         // [workers + 1], in frame_arena: those that are free come first
   int free_frames;
   size_t frame_bytes;
+  void (*between)(void *user); // dq_multi_set_between
+  void *between_user;
   int unfinished; // requests that wait or have begun
   bool closing;
   dq_multi_worker *workers;

@@ -102,6 +102,11 @@ def name_of(model):
     return os.path.basename(model).removesuffix(".onnx")
 
 
+def text_of(mix):
+    name, _, models = mix.partition("=")
+    return f"{name}: {', '.join(map(name_of, models.split(',')))}"
+
+
 def rows_of(machine, options):
     for mix in options.mixes:
         name, _, models = mix.partition("=")
@@ -132,7 +137,7 @@ def main():
     parser.add_argument("--csv", metavar="FILE")
     options = parser.parse_args()
     facts = [("title", "dq-multi beside processes of dq-bench; idle networks; many networks"),
-             ("command", "`make bench-multi`"), ("machine", machine_text()),
+             ("command", "`make bench-multi`; " + "; ".join(text_of(mix) for mix in options.mixes)), ("machine", machine_text()),
              ("measured", str(datetime.date.today())), ("source", "`tests/bench/multi.py`")]
     rows = [["figure", "median", "least", "largest", "rounds", "unit"]]
     for row in rows_of(Machine(options.build, options.seconds), options):
