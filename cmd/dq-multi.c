@@ -201,14 +201,25 @@ static dq_status load_network(dq_multi_loaded *loaded, const multi_options *opti
   return status == DQ_OK ? DQ_OK : dq_error_prefix(error, status, "%s", operand->path);
 }
 
+// What would change nothing is refused.
+static dq_status check_operands(const dq_multi_operand *operands, const multi_options *options, dq_error *error) {
+  bool data = options->data;
+  for (int i = 0; i < options->common.operand_count; i++) {
+    data = data || operands[i].data;
+    if (operands[i].late >= 0 && !(operands[i].rate > 0) && !options->trace)
+      return dq_fail(error, DQ_USAGE, "%s: late= needs fps= or --trace: a sender otherwise waits for its request",
+                     options->common.operands[i]);
+  }
+  if (options->limit && !data)
+    return dq_fail(error, DQ_USAGE, "option '--limit' needs '--data' or a network with data=");
+  return DQ_OK;
+}
+
 static dq_status load_networks(dq_multi_run *run, const multi_options *options, dq_arena *arena, dq_error *error) {
   dq_multi_operand *operands;
   run->count = options->common.operand_count;
   DQ_TRY(dq_multi_operands_parse(&operands, options->common.operands, run->count, arena, error));
-  for (int i = 0; i < run->count; i++)
-    if (operands[i].late >= 0 && !(operands[i].rate > 0) && !options->trace)
-      return dq_fail(error, DQ_USAGE, "%s: late= needs fps= or --trace: a sender otherwise waits for its request",
-                     options->common.operands[i]);
+  DQ_TRY(check_operands(operands, options, error));
   run->loaded = DQ_NEW_ARRAY(arena, run->count, dq_multi_loaded);
   run->sources = DQ_NEW_ARRAY(arena, run->count, dq_source);
   run->records = DQ_NEW_ARRAY(arena, run->count, dq_source_record);
@@ -246,7 +257,8 @@ static dq_status run_alone(dq_multi_run *run, const multi_options *options, dq_a
   double seconds = ALONE_SHARE * (options->duration > 0 ? options->duration : DURATION);
   dq_status status = dq_arrivals_alone(run->multi, run->sources, run->count, seconds, run->records, arena, error);
   for (int i = 0; i < run->count; i++)
-    if (run->records[i].failed) return dq_error_prefix(error, status, "%s", run->loaded[i].operand->path);
+    if (run->records[i].failed && status != DQ_CANCELLED)
+      return dq_error_prefix(error, status, "%s", run->loaded[i].operand->path);
   return status;
 }
 

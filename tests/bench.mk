@@ -61,11 +61,11 @@ bench-quality-pictures: all $(BENCH_PYTHON) $(QUALITY_READY)
 	@set -o pipefail; $(QUALITY) --title "$@: the same with fewer and with more pictures for calibration" --calibration 8,96 --peers ort-minmax,ort-percentile $(QUALITY_OPTIONS) | tee $(B)/$@.md
 bench-quality bench-quality-pictures: SHELL = /bin/bash
 
-## bench-multi: dq-multi beside processes of dq-bench, idle networks, many networks: BUILD/bench-multi.csv (MULTI_OPTIONS='--rounds 3 --seconds 2')
+## bench-multi: dq-multi beside processes of dq-bench and sessions of ONNX Runtime, idle networks, many networks: BUILD/bench-multi.csv (MULTI_OPTIONS='--rounds 3 --seconds 2')
 .PHONY: bench-multi
 MULTI_one = $(filter %/resnet20_cifar10.onnx,$(BENCH_MODELS))
 MULTI_alike = $(MULTI_one) $(MULTI_one) $(MULTI_one) $(MULTI_one)
 MULTI_others = $(filter %/mobilenetv1_025_224.onnx %/squeezenet1.1.onnx %/resnet56_cifar10.onnx %/mlperftiny_vww_mobilenetv1_025_96.onnx,$(BENCH_MODELS))
-bench-multi: all $(B)/models/.made
-	tests/bench/multi.py $(B) $(foreach mix,alike others,$(mix)=$(shell echo $(MULTI_$(mix)) | tr ' ' ,)) --csv $(B)/$@.csv \
-	  --idle $(MULTI_one) --many $(B)/models/small.onnx $(MULTI_OPTIONS)
+bench-multi: all $(B)/models/.made $(BENCH_PYTHON)
+	$(BENCH_PYTHON) -B tests/bench/multi.py $(B) $(foreach mix,alike others,$(mix)=$(shell echo $(MULTI_$(mix)) | tr ' ' ,)) --peers \
+	  --csv $(B)/$@.csv --idle $(MULTI_one) --many $(B)/models/small.onnx $(MULTI_OPTIONS)

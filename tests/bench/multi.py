@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """dq-multi against as many processes of dq-bench, in turns; idle networks; many small networks.
 
-usage: multi.py BUILD [--rounds N] [--seconds T] [--csv FILE] [--idle MODEL] [--many MODEL] [MIX...]
+usage: multi.py BUILD [--rounds N] [--seconds T] [--peers] [--csv FILE] [--idle MODEL] [--many MODEL] [MIX...]
 
 MIX is NAME=MODEL,MODEL,...: in each round the networks of the mix run at the same time for T seconds each way: one
-process of dq-bench for each with one thread; the same with default threads; dq-multi with its defaults. The work done is
+process of dq-bench for each with one thread; the same with default threads; dq-multi with its defaults; with --peers a
+process of Python with a session of ONNX Runtime for each network, with a pool of one thread. The work done is
 the sum over the networks of runs in a second times the time of a run alone on one thread, so that mixes in which the
 ways run the networks in other shares can be compared. Where other programs run on the machine, four processes get a
 larger share of it than one process of two workers; so the work for a second of processor time is compared as well, that
@@ -24,8 +25,10 @@ import os
 import statistics
 import subprocess
 import sys
+import threading
+import time
 
-WAYS = ["processes, 1 thread", "processes, default threads", "dq-multi"]
+BASE = "processes, 1 thread"
 
 
 class Machine:
@@ -57,19 +60,53 @@ class Machine:
         return self.answer(self.start("dq-multi", *operands, "--duration", f"{seconds}s", *more))[0]
 
 
-def measure_mix(machine, models, rounds):
-    """For each way the work over that of the first way by round, and the same for a second of processor time."""
-    ratios, efficiencies = {way: [] for way in WAYS}, {way: [] for way in WAYS}
+def sessions(models, seconds):
+    """A session of ONNX Runtime for each model, with a pool of one thread, all in this process: runs in a second of
+    each, and the processor time."""
+    import bench
+    calls = [bench.open_ort(model, 1, False)[0] for model in models]
+    runs = [0] * len(calls)
+    end = time.monotonic() + seconds
+
+    def loop(i):
+        while time.monotonic() < end:
+            calls[i]()
+            runs[i] += 1
+
+    threads = [threading.Thread(target=loop, args=(i,)) for i in range(len(calls))]
+    before = time.process_time()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return [count / seconds for count in runs], time.process_time() - before
+
+
+def ways_of(machine, models, peers):
+    """What each way gives: runs in a second of each network, and the processor time of all."""
+    yield BASE, machine.processes(models, "--threads", "1")
+    yield "processes, default threads", machine.processes(models)
+    told = machine.multi(models, machine.seconds)
+    yield "dq-multi", ([n["per_second"] for n in told["networks"]], told["run"]["processor_seconds"])
+    if peers:
+        command = [sys.executable, __file__, "--sessions", str(machine.seconds), machine.build, *models]
+        yield "ONNX Runtime, sessions of 1 thread", json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+
+
+def measure_mix(machine, models, rounds, peers):
+    """For each way its work over that of BASE by round, and the same for a second of processor time."""
+    ratios, efficiencies = {}, {}
     for _ in range(rounds):
         alone = {model: machine.answer(machine.bench(model, 50, "--threads", "1"))[0]["models"][0]["minimum_ms"] / 1e3
                  for model in set(models)}
-        rates = {WAYS[0]: machine.processes(models, "--threads", "1"), WAYS[1]: machine.processes(models)}
-        told = machine.multi(models, machine.seconds)
-        rates[WAYS[2]] = [n["per_second"] for n in told["networks"]], told["run"]["processor_seconds"]
-        work = {way: sum(r * alone[m] for r, m in zip(rates[way][0], models)) for way in WAYS}
-        for way in WAYS:
-            ratios[way].append(work[way] / work[WAYS[0]])
-            efficiencies[way].append(work[way] / work[WAYS[0]] * rates[WAYS[0]][1] / rates[way][1])
+        work, processor = {}, {}
+        for way, (rates, seconds) in ways_of(machine, models, peers):
+            work[way] = sum(rate * alone[model] for rate, model in zip(rates, models))
+            processor[way] = seconds
+        for way in work.keys() - {BASE}:
+            ratio = work[way] / work[BASE]
+            ratios.setdefault(way, []).append(ratio)
+            efficiencies.setdefault(way, []).append(ratio * processor[BASE] / processor[way])
     return ratios, efficiencies
 
 
@@ -110,10 +147,10 @@ def text_of(mix):
 def rows_of(machine, options):
     for mix in options.mixes:
         name, _, models = mix.partition("=")
-        ratios, efficiencies = measure_mix(machine, models.split(","), options.rounds)
-        for way in WAYS[1:]:
-            yield row_of(f"{name}: work in a second, {way} over {WAYS[0]}", ratios[way], "ratio")
-            yield row_of(f"{name}: work for a second of processor time, {way} over {WAYS[0]}", efficiencies[way], "ratio")
+        ratios, efficiencies = measure_mix(machine, models.split(","), options.rounds, options.peers)
+        for way in sorted(ratios):
+            yield row_of(f"{name}: work in a second, {way} over {BASE}", ratios[way], "ratio")
+            yield row_of(f"{name}: work for a second of processor time, {way} over {BASE}", efficiencies[way], "ratio")
     if options.idle:
         yield from idle_rows(machine, options.idle, options.rounds)
     if options.many:
@@ -135,7 +172,12 @@ def main():
     parser.add_argument("--idle", metavar="MODEL")
     parser.add_argument("--many", metavar="MODEL")
     parser.add_argument("--csv", metavar="FILE")
+    parser.add_argument("--peers", action="store_true", help="ONNX Runtime as well")
+    parser.add_argument("--sessions", type=float, help=argparse.SUPPRESS)  # what --peers starts: models in place of mixes
     options = parser.parse_args()
+    if options.sessions:
+        print(json.dumps(sessions(options.mixes, options.sessions)))
+        return
     facts = [("title", "dq-multi beside processes of dq-bench; idle networks; many networks"),
              ("command", "`make bench-multi`; " + "; ".join(text_of(mix) for mix in options.mixes)), ("machine", machine_text()),
              ("measured", str(datetime.date.today())), ("source", "`tests/bench/multi.py`")]

@@ -190,6 +190,8 @@ END
   has "preset= needs data="
   gives 2 dq-multi "$m,late=drop"
   says "dq-multi: $m,late=drop: late= needs fps= or --trace: a sender otherwise waits for its request"
+  gives 2 dq-multi "$m" --limit 3
+  says "dq-multi: option '--limit' needs '--data' or a network with data="
   gives 2 dq-multi "$m" --trace trace --requests 3
   has "--trace"
   gives 2 dq-multi "$m" --policy lifo
