@@ -319,13 +319,13 @@ static dq_status check(const void *parsed, dq_error *error) {
 
 const dq_command dq_verb_train = {
     .name = "dq-train",
-    .summary = "trains a model on pictures, or retrains one after a compression",
+    .summary = "trains a model on pictures, or retrains one after a compression, also in 8 bits",
     .usage = "MODEL --data SPEC --val SPEC -o OUT [options]",
     .description =
         "Weights follow the gradient of a loss: the cross entropy of the class labels, or with --teacher that of "
         "another model's answers. Behind every epoch the model is validated on the pictures of --val, and the best one "
         "is written; one that is worse than the model at the start is not: that is written as it was, and the exit "
-        "status is 1.\n\n"
+        "status is 1. With --qat int8 the model is one of dq-int8, and stays one of 8 bits.\n\n"
         "The bytes of the result depend on the pictures, the options and --seed, and not on the number of threads. "
         "With --checkpoint a training that was interrupted or killed goes on by --resume and ends in the same bytes.",
     .examples = "# ten epochs on pictures of CIFAR-10\n"
