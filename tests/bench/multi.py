@@ -14,12 +14,13 @@ round: median, least and largest over the rounds.
 
 --idle: the median time of a request of MODEL on one worker over that of a run of dq-bench on one thread, and that with
 100 idle networks (n=0) beside it over that without, in turns.
---many: time of loading, memory and threads of dq-multi with 250, 500 and 1000 idle networks of MODEL, and the memory of
+--many: time of loading and memory of dq-multi with 250, 500 and 1000 idle networks of MODEL, and the memory of
 one process of dq-bench.
 """
 import argparse
 import csv
 import datetime
+import importlib.metadata
 import json
 import os
 import statistics
@@ -126,13 +127,18 @@ def idle_rows(machine, model, rounds):
     yield row_of(f"{name_of(model)}: time with 100 idle networks over that without", idle, "ratio of medians")
 
 
-def many_rows(machine, model):
-    for count in (250, 500, 1000):
-        run = machine.multi([f"{model},n=0"] * count, 0.1)["run"]
-        yield row_of(f"{count} networks of {name_of(model)}: time of loading", [run["loading_ms"] / 1e3], "s")
-        yield row_of(f"{count} networks of {name_of(model)}: peak memory", [run["peak_bytes"] / 2**20], "MiB")
-    one = machine.answer(machine.bench(model, 1, "--threads", "1"))[0]["run"]["peak_bytes"]
-    yield row_of(f"one process of dq-bench with {name_of(model)}: peak memory", [one / 2**20], "MiB")
+def many_rows(machine, model, rounds):
+    counts = (250, 500, 1000)
+    told = {count: [] for count in counts}
+    for _ in range(rounds):
+        for count in counts:
+            told[count].append(machine.multi([f"{model},n=0"] * count, 0.1)["run"])
+    for count, runs in told.items():
+        what = f"{count} networks of {name_of(model)}"
+        yield row_of(f"{what}: time of loading", [run["loading_ms"] / 1e3 for run in runs], "s")
+        yield row_of(f"{what}: peak memory", [run["peak_bytes"] / 2**20 for run in runs], "MiB")
+    ones = [machine.answer(machine.bench(model, 1, "--threads", "1"))[0]["run"]["peak_bytes"] for _ in range(rounds)]
+    yield row_of(f"one process of dq-bench with {name_of(model)}: peak memory", [one / 2**20 for one in ones], "MiB")
 
 
 def name_of(model):
@@ -154,13 +160,17 @@ def rows_of(machine, options):
     if options.idle:
         yield from idle_rows(machine, options.idle, options.rounds)
     if options.many:
-        yield from many_rows(machine, options.many)
+        yield from many_rows(machine, options.many, options.rounds)
 
 
 def machine_text():
     with open("/proc/cpuinfo") as lines:
         name = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "unknown")
     return f"{name}, {len(os.sched_getaffinity(0))} processors; load average at the start {os.getloadavg()[0]:.1f}"
+
+
+def peer_text(peers):
+    return f"; ONNX Runtime {importlib.metadata.version('onnxruntime')}" if peers else ""
 
 
 def main():
@@ -180,7 +190,7 @@ def main():
         return
     facts = [("title", "dq-multi beside processes of dq-bench; idle networks; many networks"),
              ("command", "`make bench-multi`; " + "; ".join(text_of(mix) for mix in options.mixes)), ("machine", machine_text()),
-             ("measured", str(datetime.date.today())), ("source", "`tests/bench/multi.py`")]
+             ("measured", str(datetime.date.today())), ("source", "`tests/bench/multi.py`" + peer_text(options.peers))]
     rows = [["figure", "median", "least", "largest", "rounds", "unit"]]
     for row in rows_of(Machine(options.build, options.seconds), options):
         rows.append(row)
