@@ -81,6 +81,14 @@ $(foreach set,$(BODY_SETS),$(eval $(call BODY_RULE,$(set))))
 # The yardstick among the convolutions stays what it is whatever the rest is compiled with.
 $(B)/lib/kernels/conv/conv_mcmk.o: override CFLAGS := -O3 -g
 
+# What measured times (lib/wisdom) hold for: the sources of the kernels, the pool, the compiler and its flags.
+KERNEL_SOURCES := $(sort $(wildcard lib/kernels/*/*) lib/base/pool.c lib/exec/bind.c)
+$(B)/generated/kernels_hash.h: $(KERNEL_SOURCES) Makefile
+	@mkdir -p $(@D)
+	@{ cat $(KERNEL_SOURCES); $(CC) --version; echo '$(CFLAGS) $(SANITIZE)'; } | sha256sum | \
+	  sed -E 's/^(.{16}).*/#define DQ_KERNELS_HASH "\1"/' >$@
+$(B)/lib/wisdom/machine.o: $(B)/generated/kernels_hash.h
+
 $(B)/libdq.a: $(OBJECTS) $(SCHEMA).o
 	$(call say,AR)
 	$(Q)rm -f $@ && ar rcs $@ $^

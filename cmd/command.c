@@ -17,6 +17,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/child.h"
 #include "lib/base/file.h"
+#include "lib/wisdom/wisdom.h"
 
 enum { EXIT_BROKEN_PIPE = 141, GRACE_MICROSECONDS = 700000 };
 
@@ -132,6 +133,19 @@ static void report_effort(const dq_context *context, double seconds) {
              dq_cpu_mask_text(context->cpu, features, sizeof features));
 }
 
+// A file that was asked for must be there; that of the user is left out where it cannot be read.
+static dq_status open_wisdom(const dq_common_options *common, const dq_context *context, dq_wisdom **wisdom,
+                             dq_error *error) {
+  dq_error own = {0};
+  if (!(common->command->shared & DQ_WITH_WISDOM) || common->no_wisdom) return DQ_OK;
+  if (common->wisdom && access(common->wisdom, F_OK))
+    return dq_fail(error, DQ_SYSTEM, "%s: %s", common->wisdom, strerror(errno));
+  dq_status status = dq_wisdom_open_here(wisdom, common->wisdom, context, common->wisdom ? error : &own);
+  if (status == DQ_OK || common->wisdom) return status;
+  dq_message(context, DQ_WARNING, "%s; every step is computed as usual", own.message);
+  return DQ_OK;
+}
+
 static dq_status run(const dq_common_options *common, dq_console *console, dq_error *error) {
   DQ_TRY(check_standard_output(common, error));
   dq_context context;
@@ -149,8 +163,12 @@ static dq_status run(const dq_common_options *common, dq_console *console, dq_er
     dq_message(&context, DQ_WARNING,
                "this machine has no float16 arithmetic (AVX512-FP16): float16 sums are emulated, which is slow");
   double start = dq_seconds();
-  dq_status status = common->command->run(common, &context, error);
+  dq_wisdom *wisdom = NULL;
+  dq_status status = open_wisdom(common, &context, &wisdom, error);
+  context.wisdom = wisdom;
+  if (status == DQ_OK) status = common->command->run(common, &context, error);
   report_effort(&context, dq_seconds() - start);
+  dq_wisdom_free(wisdom);
   dq_context_deinit(&context);
   if (status == DQ_SYSTEM && !*error->hint && atomic_load(&budget.refused))
     dq_error_hint(error, "--memory allows %zu MiB and %zu MiB more were asked for", budget.limit >> 20,

@@ -370,7 +370,7 @@ const dq_command dq_verb_bench = {
     .operands_minimum = 1,
     .operands_maximum = -1,
     DQ_OWN_ROWS(rows),
-    .shared = DQ_WITH_REPORT | DQ_WITH_SUMS,
+    .shared = DQ_WITH_REPORT | DQ_WITH_SUMS | DQ_WITH_WISDOM,
     .report_offset = offsetof(bench_options, report),
     .options_size = sizeof(bench_options),
     .run = run,

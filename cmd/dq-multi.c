@@ -11,7 +11,7 @@
 #include "lib/base/sizes.h"
 #include "lib/document/origin.h"
 #include "lib/kernels/conv/conv.h"
-#include "lib/measure/bench.h"
+#include "lib/measure/feed.h"
 
 typedef struct multi_options {
   dq_common_options common;
@@ -102,7 +102,7 @@ static dq_status set_noise(dq_multi_loaded *loaded, uint64_t seed, dq_arena *are
     const dq_tensor *like = dq_plan_input(loaded->session->plan, i);
     dq_tensor *input = dq_tensor_new(arena, like->type, like->rank, like->dims);
     if (!input) return dq_fail_memory(error, dq_tensor_bytes(like));
-    dq_bench_fill(input, &random);
+    dq_feed_noise(input, &random);
     sample[i] = input->data;
   }
   loaded->source.samples[0] = sample;

@@ -407,7 +407,7 @@ const dq_command dq_verb_report = {
     .operands_minimum = 1,
     .operands_maximum = -1,
     DQ_OWN_ROWS(rows),
-    .shared = DQ_WITH_DATA | DQ_WITH_TASK | DQ_WITH_REPORT | DQ_WITH_SUMS,
+    .shared = DQ_WITH_DATA | DQ_WITH_TASK | DQ_WITH_REPORT | DQ_WITH_SUMS | DQ_WITH_WISDOM,
     .data_offset = offsetof(report_options, data),
     .report_offset = offsetof(report_options, report),
     .rules = {{DQ_RULE_EXCLUDES, "sensitivity overflow ref task decode batch"}},

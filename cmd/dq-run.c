@@ -409,7 +409,7 @@ const dq_command dq_verb_run = {
     .operands_minimum = 0,
     .operands_maximum = 1,
     DQ_OWN_ROWS(rows),
-    .shared = DQ_WITH_DATA | DQ_WITH_SUMS,
+    .shared = DQ_WITH_DATA | DQ_WITH_SUMS | DQ_WITH_WISDOM,
     .data_offset = offsetof(run_options, data),
     .rules = {{DQ_RULE_EXCLUDES, "onnx-tests data input shape save-output conv top"},
               {DQ_RULE_AT_MOST_ONE, "input data"}},

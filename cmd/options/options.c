@@ -24,6 +24,7 @@ int dq_option_groups(const dq_command *command, dq_option_group groups[DQ_OPTION
   if (command->shared & DQ_WITH_REPORT)
     groups[count++] = (dq_option_group){dq_report_rows, dq_report_row_count, command->report_offset};
   if (command->shared & DQ_WITH_SUMS) groups[count++] = (dq_option_group){dq_sums_rows, dq_sums_row_count, 0};
+  if (command->shared & DQ_WITH_WISDOM) groups[count++] = (dq_option_group){dq_wisdom_rows, dq_wisdom_row_count, 0};
   if (!(command->shared & DQ_ONLY_INFO)) groups[count++] = (dq_option_group){dq_common_rows, dq_common_row_count, 0};
   groups[count++] = (dq_option_group){dq_info_rows, dq_info_row_count, 0};
   return count;

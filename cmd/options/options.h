@@ -81,7 +81,7 @@ typedef struct dq_option_rule {
 } dq_option_rule;
 
 typedef struct dq_command dq_command;
-enum { DQ_OPTION_GROUPS = 9, DQ_OPTION_RULES = 16, DQ_OPTION_ROWS = 128 };
+enum { DQ_OPTION_GROUPS = 10, DQ_OPTION_RULES = 16, DQ_OPTION_ROWS = 128 };
 
 // What every command has; stands first in its struct of options.
 typedef struct dq_common_options {
@@ -92,7 +92,9 @@ typedef struct dq_common_options {
   int64_t seed;
   const char *cpu_mask_text;
   unsigned cpu_mask;
-  size_t memory; // bytes, 0: no bound
+  size_t memory;      // bytes, 0: no bound
+  const char *wisdom; // with DQ_WITH_WISDOM; NULL: the file of the user
+  bool no_wisdom;
   bool verbose, quiet, help, version, help_man, help_check;
   int color;         // enum dq_when
   int progress;      // enum dq_progress_kind
@@ -141,9 +143,9 @@ typedef struct dq_report_options {
 } dq_report_options;
 
 extern const dq_option dq_common_rows[], dq_info_rows[], dq_data_rows[], dq_batch_rows[], dq_task_rows[],
-    dq_output_rows[], dq_report_rows[], dq_sums_rows[];
+    dq_output_rows[], dq_report_rows[], dq_sums_rows[], dq_wisdom_rows[];
 extern const int dq_common_row_count, dq_info_row_count, dq_data_row_count, dq_batch_row_count, dq_task_row_count,
-    dq_output_row_count, dq_report_row_count, dq_sums_row_count;
+    dq_output_row_count, dq_report_row_count, dq_sums_row_count, dq_wisdom_row_count;
 
 // A command's own table, for dq_command: DQ_OWN_ROWS(rows).
 #define DQ_OWN_ROWS(array) .rows = (array), .row_count = (int)(sizeof(array) / sizeof(*(array)))
@@ -155,9 +157,10 @@ typedef enum dq_shared_rows {
   DQ_WITH_OUTPUT = 2,
   DQ_WITH_REPORT = 4,
   DQ_ONLY_INFO = 8,
-  DQ_WITH_SUMS = 16, // runs models: --accumulate
-  DQ_WITH_TASK = 32, // measures quality on the data: --task, --decode
-  DQ_OWN_BATCH = 64  // has a row of its own for --batch, which changes results
+  DQ_WITH_SUMS = 16,    // runs models: --accumulate
+  DQ_WITH_TASK = 32,    // measures quality on the data: --task, --decode
+  DQ_WITH_WISDOM = 128, // runs models as wisdom says: --wisdom, --no-wisdom
+  DQ_OWN_BATCH = 64     // has a row of its own for --batch, which changes results
 } dq_shared_rows;
 
 // A command: everything help, the man page and the parser need, and the function that does it.

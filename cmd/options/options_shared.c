@@ -291,6 +291,23 @@ const dq_option dq_sums_rows[] = {
 };
 const int dq_sums_row_count = DQ_COUNT(dq_sums_rows);
 
+const dq_option dq_wisdom_rows[] = {
+    {.name = "wisdom",
+     .type = DQ_OPTION_FILE,
+     .value = "FILE",
+     .group = "Running",
+     COMMON(wisdom),
+     .help = "run each step as this file of dq-tune says (default: $XDG_CACHE_HOME/dq/wisdom)",
+     .details = "Results do not depend on wisdom, times do. Without XDG_CACHE_HOME the file is ~/.cache/dq/wisdom. "
+                "Records of another processor, another build of dq or another number of threads are not used."},
+    {.name = "no-wisdom",
+     .type = DQ_OPTION_FLAG,
+     .group = "Running",
+     COMMON(no_wisdom),
+     .help = "run each step as usual, without measured choices"},
+};
+const int dq_wisdom_row_count = DQ_COUNT(dq_wisdom_rows);
+
 const dq_exit_meaning dq_exit_meanings[] = {
     {0, "done, and every condition set holds"},
     {1, "done, but a condition does not hold; the output is written all the same"},

@@ -12,7 +12,14 @@ static inline int64_t dq_nanoseconds(void) {
   return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-// Seconds since the same moment.
+// Nanoseconds that a processor has spent on the calling thread.
+static inline int64_t dq_thread_nanoseconds(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+// Seconds since the moment of dq_nanoseconds.
 static inline double dq_seconds(void) { return 1e-9 * (double)dq_nanoseconds(); }
 
 #endif

@@ -20,6 +20,7 @@ typedef struct dq_context {
   dq_pool *pool;     // NULL: one thread
   dq_budget *budget; // of memory; NULL: no limit
   uint64_t seed;
+  const struct dq_wisdom *wisdom; // what plans are bound by (lib/wisdom); NULL: every step is computed as usual
   void (*message)(void *user, dq_severity severity, const char *text);         // NULL: messages are dropped
   void (*progress)(void *user, const char *what, int64_t done, int64_t total); // NULL: progress is not reported
   void *user;                                                                  // first argument of both callbacks

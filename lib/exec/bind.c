@@ -46,11 +46,28 @@ void dq_plan_place_values(dq_plan *plan) {
   }
 }
 
+// How each step is computed: as the binding says, or the wisdom of the context.
+static void choose(dq_plan *plan, const dq_binding *binding) {
+  char run[DQ_RUN_TEXT];
+  for (int s = 0; s < plan->step_count; s++) {
+    dq_step *step = &plan->steps[s];
+    if (binding && binding->choices) {
+      step->choice = binding->choices[s];
+      continue;
+    }
+    if (!plan->context->wisdom || !dq_plan_step_run(plan, s, run)) continue;
+    const dq_record *record = dq_wisdom_find(plan->context->wisdom, run);
+    if (record && !record->withdrawn) step->choice = record->choice;
+  }
+}
+
 // The op as it is before dq_op_prepare.
 static void reset_op(const dq_plan *plan, int s, dq_error *error) {
   const dq_schedule_step *from = dq_schedule_step_at(plan->schedule, s);
-  dq_op *op = &plan->steps[s].op;
-  *op = (dq_op){.context = plan->context,
+  dq_step *step = &plan->steps[s];
+  const int *choice = step->choice.values;
+  dq_op *op = &step->op;
+  *op = (dq_op){.context = choice[DQ_KNOB_OF_THREADS] ? &plan->alone : plan->context,
                 .node = from->node,
                 .row = from->row,
                 .version = from->version,
@@ -58,7 +75,8 @@ static void reset_op(const dq_plan *plan, int s, dq_error *error) {
                 .inputs = op->inputs,
                 .output_count = op->output_count,
                 .outputs = op->outputs,
-                .algorithm = plan->steps[s].algorithm,
+                .algorithm = step->algorithm,
+                .tuning = {choice[DQ_KNOB_OF_ALGORITHM], choice[DQ_KNOB_OF_COLUMNS], choice[DQ_KNOB_OF_DEPTH]},
                 .error = error};
 }
 
@@ -128,6 +146,7 @@ static dq_status bind(dq_plan *plan, const dq_binding *binding, dq_error *error)
   plan->lent = binding && binding->lent;
   DQ_TRY(make_steps(plan, binding, error));
   load_tensors(plan, NULL);
+  choose(plan, binding);
   DQ_TRY(pack_and_give_back(plan, binding ? binding->spent : NULL, error));
   report_misfits(plan);
   DQ_TRY(allocate(plan, error));
@@ -145,6 +164,9 @@ dq_status dq_plan_bind(dq_plan **result, const dq_schedule *schedule, const dq_b
     return dq_fail_memory(error, sizeof *plan);
   }
   *plan = (dq_plan){.arena = arena, .schedule = schedule, .graph = dq_schedule_graph(schedule), .context = context};
+  plan->clock = dq_nanoseconds;
+  plan->alone = *context;
+  plan->alone.pool = NULL;
   dq_status status = bind(plan, binding, error);
   if (status == DQ_OK) *result = plan;
   else dq_plan_free(plan);

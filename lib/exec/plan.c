@@ -57,6 +57,7 @@ const dq_node *dq_plan_step(const dq_plan *plan, int i, int64_t *nanoseconds) {
   return plan->steps[i].op.node;
 }
 void dq_plan_set_timing(dq_plan *plan, bool on) { plan->timing = on; }
+void dq_plan_set_clock(dq_plan *plan, int64_t (*clock)(void)) { plan->clock = clock; }
 int64_t dq_plan_step_bytes(const dq_plan *plan, int i) {
   const dq_op *op = &plan->steps[i].op;
   size_t bytes = 0;

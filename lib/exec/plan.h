@@ -5,6 +5,7 @@
 #define DQ_EXEC_PLAN_H
 
 #include "lib/schedule/schedule.h"
+#include "lib/wisdom/wisdom.h"
 
 typedef struct dq_plan dq_plan;
 
@@ -27,6 +28,7 @@ typedef struct dq_binding {
   // plan cannot be packed again.
   dq_graph *spent;
   bool lent; // the caller lends memory for each run (dq_plan_lend); the plan allocates neither block nor workspace
+  const dq_step_choice *choices; // [steps]: how each step is computed; NULL: as the wisdom of the context says
 } dq_binding;
 
 // Binds a schedule to the processor and the threads of the context. The schedule, its graph and the context must
@@ -119,10 +121,21 @@ dq_plan_memory dq_plan_memory_of(const dq_plan *plan);
 int dq_plan_step_count(const dq_plan *plan);
 const dq_node *dq_plan_step(const dq_plan *plan, int i, int64_t *nanoseconds);
 void dq_plan_set_timing(dq_plan *plan, bool on); // off at first
+// The clock of timing, in nanoseconds; dq_nanoseconds at first.
+void dq_plan_set_clock(dq_plan *plan, int64_t (*clock)(void));
 // The bytes of the inputs (also weights) and outputs of a step.
 int64_t dq_plan_step_bytes(const dq_plan *plan, int i);
 bool dq_plan_step_integer(const dq_plan *plan, int i); // whether the first input of the step has 8 bits
 double dq_plan_packing_time(const dq_plan *plan);      // seconds that packing took, the last time
+// Writes what a step runs, for wisdom: operator, whether sums may be others than the chain, types, shapes and
+// attributes, without spaces, to `text` of DQ_RUN_TEXT bytes. The same text means the same time, whatever the network,
+// but for what the elements of weights change (kernels for 8 bits). False: the step has none, as its shapes depend on
+// elements or the text is too long.
+bool dq_plan_step_run(const dq_plan *plan, int i, char *text);
+// How step `i` is computed.
+dq_step_choice dq_plan_step_choice(const dq_plan *plan, int i);
+// Bits of dq_knob: what a choice other than 0 can have an effect on.
+unsigned dq_plan_step_knobs(const dq_plan *plan, int i);
 // The name of the algorithm of a step (dq_conv_algorithm_name), static; NULL: there is only one way to compute the
 // step.
 const char *dq_plan_step_algorithm(const dq_plan *plan, int i);

@@ -7,6 +7,7 @@ typedef struct dq_step {
   dq_op op;
   int algorithm; // the dq_conv_choice that a dq_conv_setting asks for
   bool named;    // that setting has a pattern
+  dq_step_choice choice;
   int64_t nanoseconds;
 } dq_step;
 
@@ -17,6 +18,7 @@ struct dq_plan {
   const dq_plan *origin; // the plan that owns the packed operands; NULL: this one does
   const dq_graph *graph;
   const dq_context *context;
+  dq_context alone;   // the same without threads, for steps that one thread computes
   dq_tensor *tensors; // by value index: those of the schedule, with elements
   bool *tapped;       // by value index
   dq_step *steps;
@@ -30,6 +32,7 @@ struct dq_plan {
   dq_tap tap;
   void *tap_user;
   bool timing;
+  int64_t (*clock)(void); // of timing
 };
 
 // Points the values that have a place in the block to it.

@@ -31,10 +31,10 @@ static dq_status run_step(dq_plan *plan, int s, dq_error *error) {
   dq_step *step = &plan->steps[s];
   dq_op *op = &step->op;
   op->error = error;
-  int64_t start = plan->timing ? dq_nanoseconds() : 0;
+  int64_t start = plan->timing ? plan->clock() : 0;
   if (is_dynamic(plan, s)) DQ_TRY(open_dynamic(plan, step));
   DQ_TRY(dq_op_run(op));
-  if (plan->timing) step->nanoseconds = dq_nanoseconds() - start;
+  if (plan->timing) step->nanoseconds = plan->clock() - start;
   for (int i = 0; i < op->output_count; i++) DQ_TRY(deliver(plan, op->node->outputs[i], error));
   return DQ_OK;
 }

@@ -4,31 +4,10 @@
 #include <string.h>
 
 #include "lib/base/clock.h"
-#include "lib/base/random.h"
 #include "lib/measure/cost.h"
+#include "lib/measure/feed.h"
 #include "lib/schedule/open_sizes.h"
 #include "lib/document/origin.h"
-
-void dq_bench_fill(dq_tensor *input, dq_random *random) {
-  int64_t elements = dq_tensor_count(input);
-  memset(input->data, 0, dq_tensor_bytes(input));
-  if (!(DQ_BIT(input->type) & DQ_TYPES_FLOAT)) return;
-  for (int64_t e = 0; e < elements; e++) dq_tensor_set(input, e, 2.0 * (double)dq_random_float(random) - 1.0);
-}
-
-static dq_status make_inputs(dq_bench_model *model, const dq_context *context, dq_arena *arena, dq_error *error) {
-  int count = dq_plan_input_count(model->session.plan);
-  model->inputs = DQ_NEW_ARRAY(arena, count, dq_tensor *);
-  if (!model->inputs) return dq_fail_memory(error, (size_t)count * sizeof *model->inputs);
-  dq_random random = dq_random_start(context->seed, 0);
-  for (int i = 0; i < count; i++) {
-    const dq_tensor *like = dq_plan_input(model->session.plan, i);
-    dq_tensor *input = dq_tensor_new(arena, like->type, like->rank, like->dims);
-    if (!input) return dq_fail_memory(error, dq_tensor_bytes(like));
-    dq_bench_fill(model->inputs[i] = input, &random);
-  }
-  return DQ_OK;
-}
 
 static dq_status load_model(dq_bench_model *model, const dq_bench_subject *subject, const dq_context *context,
                             dq_error *error) {
@@ -61,23 +40,15 @@ static dq_status open_model(dq_bench_model *model, const dq_bench_subject *subje
   if (status == DQ_OK) model->pack_time = dq_plan_packing_time(model->session.plan);
   dq_cost cost;
   if (status == DQ_OK) status = dq_cost_count(&cost, model->graph, &options->shapes, context, arena, error);
-  if (status == DQ_OK) status = make_inputs(model, context, arena, error);
+  if (status == DQ_OK) status = dq_feed_make(&model->inputs, model->session.plan, context, arena, error);
   if (status != DQ_OK) return dq_error_prefix(error, status, "%s", subject->path);
   model->macs = cost.macs_complete ? cost.macs : -1;
   model->times = DQ_NEW_ARRAY(arena, options->runs, double);
   return model->times ? DQ_OK : dq_fail_memory(error, (size_t)options->runs * sizeof(double));
 }
 
-// A run may overwrite its inputs, so they are filled in before each, outside the time.
-static void fill_inputs(const dq_bench_model *model) {
-  for (int i = 0; i < dq_plan_input_count(model->session.plan); i++) {
-    dq_tensor *input = dq_plan_input(model->session.plan, i);
-    memcpy(input->data, model->inputs[i]->data, dq_tensor_bytes(input));
-  }
-}
-
 static dq_status run_once(dq_bench_model *model, double *seconds, dq_error *error) {
-  fill_inputs(model);
+  dq_feed(model->session.plan, model->inputs);
   double start = dq_seconds();
   DQ_TRY(dq_plan_run(model->session.plan, error));
   *seconds = dq_seconds() - start;
@@ -163,7 +134,7 @@ static dq_status record_timeline(dq_bench_model *model, int runs, const dq_conte
   DQ_TRY(dq_timeline_open(&model->timeline, context, arena, error));
   for (int run = 0; run < runs; run++) {
     DQ_TRY(dq_check_stop(context, error));
-    fill_inputs(model);
+    dq_feed(model->session.plan, model->inputs);
     DQ_TRY(dq_timeline_run(&model->timeline, model->session.plan, context, error));
   }
   return DQ_OK;

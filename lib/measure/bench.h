@@ -4,7 +4,6 @@
 
 #include <stddef.h>
 
-#include "lib/base/random.h"
 #include "lib/measure/timeline.h"
 #include "lib/session/session.h"
 
@@ -87,9 +86,6 @@ typedef struct dq_bench_model {
   int layer_count;
   dq_timeline timeline; // with timeline_runs
 } dq_bench_model;
-
-// Fills an input with noise: floats in -1 to 1, integers with 0.
-void dq_bench_fill(dq_tensor *input, dq_random *random);
 
 // Loads and plans `count` subjects into models[count], at sizes that one of them records where the request does not
 // give them, then runs them in turns (A B A B ...). Only dq_plan_run is measured. Inputs come from context->seed and

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "lib/base/clock.h"
-#include "lib/measure/bench.h"
+#include "lib/measure/feed.h"
 #include "lib/multi/multi_internal.h"
 
 enum { MEASURED_RUNS = 5, ALIGNED_BYTES = 4096 }; // from there on memory of an arena is aligned to 64 bytes
@@ -10,7 +10,7 @@ static const double MEASURED_SECONDS = 0.1;
 
 static dq_status run_once(dq_plan *plan, uint64_t seed, dq_error *error) {
   dq_random random = dq_random_start(seed, 0);
-  for (int i = 0; i < dq_plan_input_count(plan); i++) dq_bench_fill(dq_plan_input(plan, i), &random);
+  for (int i = 0; i < dq_plan_input_count(plan); i++) dq_feed_noise(dq_plan_input(plan, i), &random);
   return dq_plan_run(plan, error);
 }
 

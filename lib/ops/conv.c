@@ -93,7 +93,7 @@ static dq_status prepare(dq_op *op, dq_arena *arena) {
   DQ_TRY(read_end(op, &parameters));
   conv_state *state = DQ_NEW(arena, conv_state);
   if (!state) return dq_fail_memory(op->error, sizeof *state);
-  parameters.algorithm = (dq_conv_choice)op->algorithm;
+  dq_convolution_ask(op, &parameters);
   DQ_TRY(make_plan(op, &parameters, arena, state));
   if (!state->varies) pack(op, state);
   op->state = state;

@@ -76,7 +76,7 @@ static dq_status prepare_kernel(dq_op *op, const operands *from, const dq_zero_p
       .weight_zero_points = zero->values,
       .weight_zero_point_count = zero->count,
   };
-  parameters.shape.algorithm = (dq_conv_choice)op->algorithm;
+  dq_convolution_ask(op, &parameters.shape);
   parameters.weights = op->inputs[from->w]->data;
   parameters.pairs_safe = dq_conv_pairs_safe(&parameters, op->inputs[from->w]->data);
   DQ_TRY(dq_conv_int8_plan(&parameters, op->context->cpu, &state->plan, op->error));

@@ -150,8 +150,14 @@ int64_t dq_convolution_macs(const dq_op *op, int weight) {
   return dq_mul_i64(dq_tensor_count(y), dq_tensor_product(w, 1, w->rank), &macs) ? macs : INT64_MAX;
 }
 
+void dq_convolution_ask(const dq_op *op, dq_conv_parameters *parameters) {
+  parameters->algorithm = op->algorithm;
+  parameters->tuning = op->tuning;
+}
+
 void dq_convolution_report(dq_op *op, const dq_conv_plan *plan) {
   op->computed_by = dq_conv_algorithm_name(plan);
+  op->knobs = dq_conv_knobs(plan);
   op->misfit =
       op->algorithm > DQ_CONV_AUTO && strcmp(op->computed_by, dq_conv_choice_name((dq_conv_choice)op->algorithm));
 }

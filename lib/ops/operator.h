@@ -5,6 +5,7 @@
 
 #include "lib/base/context.h"
 #include "lib/graph/graph.h"
+#include "lib/kernels/reference/forms.h"
 #include "lib/ops/product.h"
 
 typedef struct dq_operator dq_operator;
@@ -26,6 +27,8 @@ typedef struct dq_op {
   void *scratch;             // given to run, 64-byte aligned, contents undefined
   struct dq_half_form *half; // of a prepared float16 node: its float32 form
   int algorithm;             // how a convolution is to be computed, a dq_conv_choice of lib/kernels
+  dq_conv_tuning tuning;     // the rest of that
+  unsigned knobs;            // set by prepare: DQ_KNOB_ bits, the sizes of the tuning that are read
   const char *computed_by;   // set by prepare: the algorithm that was chosen; NULL: there is one way only
   bool misfit;               // set by prepare: the one asked for does not fit
   unsigned packed;           // set by prepare: bit i: run does not read the elements of input i

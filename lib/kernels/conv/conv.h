@@ -21,6 +21,8 @@ typedef enum dq_conv_choice {
 const char *dq_conv_choice_name(dq_conv_choice choice);
 // Whether the results of a choice have the bits that are defined below, whatever the shape.
 bool dq_conv_same_bits(dq_conv_choice choice);
+// Whether the choice is an algorithm that dq_conv_tuning may name: one that is also taken by cost.
+bool dq_conv_is_candidate(dq_conv_choice choice);
 
 // DQ_BAD_INPUT: a size is below 1 (the batch below 0), pads are negative, groups do not divide the channels, a window
 // reaches outside of the padded input, or sizes in bytes overflow.
@@ -63,6 +65,9 @@ dq_status dq_conv_f16_plan(const dq_conv_parameters *parameters, bool half_sums,
 void dq_conv_f16_pack(const dq_conv_plan *plan, const uint16_t *weights, const uint16_t *bias, void *packed);
 void dq_conv_f16_run(const dq_conv_plan *plan, const void *packed, const uint16_t *input, uint16_t *output,
                      void *scratch, dq_pool *pool);
+// Which sizes of dq_conv_tuning the algorithm of a plan reads; for all types.
+enum { DQ_KNOB_COLUMNS = 1, DQ_KNOB_DEPTH = 2 };
+unsigned dq_conv_knobs(const dq_conv_plan *plan);
 // The name of the algorithm of a plan, static; for all types.
 const char *dq_conv_algorithm_name(const dq_conv_plan *plan);
 

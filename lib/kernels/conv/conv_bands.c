@@ -29,7 +29,8 @@ static int64_t band_words(const dq_conv_parameters *p, int64_t rows) {
 static int64_t choose_rows(const dq_conv_plan *plan) {
   const dq_conv_parameters *p = &plan->shape;
   int64_t best = 1, least = INT64_MAX, width = plan->multiply->columns;
-  for (int64_t rows = 1; rows <= p->out_height && (rows == 1 || band_words(p, rows) <= BAND_WORDS); rows++) {
+  int64_t most = dq_scaled(BAND_WORDS, p->tuning.columns);
+  for (int64_t rows = 1; rows <= p->out_height && (rows == 1 || band_words(p, rows) <= most); rows++) {
     int64_t columns = dq_ceil_div(rows * p->out_width, width) * width;
     int64_t sums = columns * group_in(plan) * p->kernel_height * p->kernel_width * group_out(plan);
     int64_t work = dq_ceil_div(p->out_height, rows) * (sums + 8 * band_words(p, rows));
@@ -170,6 +171,7 @@ const dq_conv_algorithm dq_conv_bands = {.name = "bands",
                                          .same_bits = true,
                                          .ends = true,
                                          .cost = cost,
+                                         .knobs = DQ_KNOB_COLUMNS,
                                          .prepare = prepare,
                                          .packed_words = packed_words,
                                          .scratch_words = scratch_words,

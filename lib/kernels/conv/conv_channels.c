@@ -40,7 +40,7 @@ static double cost(const dq_conv_plan *plan) {
 static void prepare(dq_conv_plan *plan) {
   plan->multiply = dq_kernel_find(DQ_OPERATION_f32_tile, plan->cpu);
   plan->depth = depth(plan);
-  plan->channels.block_words = DEPTH;
+  plan->channels.block_words = dq_scaled(DEPTH, plan->shape.tuning.depth);
   plan->panel_rows = dq_ceil_div(outputs(plan), dq_ceil_div(outputs(plan), plan->multiply->rows));
 }
 
@@ -172,6 +172,7 @@ const dq_conv_algorithm dq_conv_channels = {.name = "channels",
                                             .same_bits = true,
                                             .ends = true,
                                             .cost = cost,
+                                            .knobs = DQ_KNOB_DEPTH,
                                             .prepare = prepare,
                                             .packed_words = packed_words,
                                             .scratch_words = scratch_words,

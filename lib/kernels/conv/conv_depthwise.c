@@ -52,7 +52,7 @@ static void prepare(dq_conv_plan *plan) {
   dq_conv_prepare_planes(plan, 1);
   int64_t row_words = plan->planes.slots_width * plan->planes.width *
                       (plan->float32 ? plan->planes.slots_height : plan->depthwise.kernel_words);
-  plan->depthwise.rows = dq_max_i64(1, BAND_WORDS / row_words);
+  plan->depthwise.rows = dq_max_i64(1, dq_scaled(BAND_WORDS, p->tuning.columns) / row_words);
   int64_t bands = dq_ceil_div(p->out_height, plan->depthwise.rows);
   plan->depthwise.rows = dq_ceil_div(p->out_height, bands);
   dq_conv_prepare_planes(plan, plan->depthwise.rows);
@@ -231,6 +231,7 @@ const dq_conv_algorithm dq_conv_depthwise = {.name = "depthwise",
                                              .same_bits = true,
                                              .ends = true,
                                              .cost = cost,
+                                             .knobs = DQ_KNOB_COLUMNS,
                                              .prepare = prepare,
                                              .packed_words = packed_words,
                                              .scratch_words = scratch_words,

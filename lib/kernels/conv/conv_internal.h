@@ -36,6 +36,7 @@ typedef struct dq_conv_algorithm {
   // Estimated time in multiply-adds of vectors of DQ_COST_LANES, to compare algorithms with; pure as well.
   // The same on every instruction set, so that results are. NULL: taken when asked for only.
   double (*cost)(const dq_conv_plan *plan);
+  unsigned knobs;                      // DQ_KNOB_ bits: the sizes of the tuning that prepare or run reads
   void (*prepare)(dq_conv_plan *plan); // sets the fields of the plan that it needs; NULL: none
   size_t (*packed_words)(const dq_conv_plan *plan);
   size_t (*scratch_words)(const dq_conv_plan *plan, int threads);
@@ -135,6 +136,10 @@ uint32_t dq_conv_pad_word(const dq_conv_plan *plan);
 // sum of the weights; 0 for other words.
 int32_t dq_conv_start(const dq_conv_plan *plan, uint32_t weight_sum);
 
+// A size of a block, scaled by a power of two of the tuning.
+static inline int64_t dq_scaled(int64_t size, int power) {
+  return power >= 0 ? size << power : dq_max_i64(1, size >> -power);
+}
 static inline int64_t dq_ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 // Whether it is faster to divide the planes among the threads than the output channels. Each thread then reads only a
 // part of the input, whose elements take long to come from another processor, but all weights, of which small planes

@@ -16,6 +16,11 @@ bool dq_conv_same_bits(dq_conv_choice choice) {
   return choice == DQ_CONV_SAME_BITS || (algorithms[choice] && algorithms[choice]->same_bits);
 }
 
+bool dq_conv_is_candidate(dq_conv_choice choice) {
+  const dq_conv_algorithm *row = algorithms[choice];
+  return row && row->same_bits && row->cost;
+}
+
 // The least cost of those that fit; the tiles always do.
 static const dq_conv_algorithm *cheapest(const dq_conv_plan *plan, bool same_bits) {
   const dq_conv_algorithm *best = NULL;
@@ -31,11 +36,21 @@ static const dq_conv_algorithm *cheapest(const dq_conv_plan *plan, bool same_bit
   return best;
 }
 
+// The algorithm that the tuning names, where it gives the bits of the usual one. Of sums in binary16 algorithms have
+// orders of their own.
+static const dq_conv_algorithm *tuned(const dq_conv_plan *plan, const dq_conv_algorithm *usual) {
+  const dq_conv_algorithm *named = algorithms[plan->shape.tuning.algorithm];
+  bool same =
+      dq_conv_is_candidate((dq_conv_choice)plan->shape.tuning.algorithm) && usual->same_bits && !plan->half_sums;
+  return same && named->applicable(plan) ? named : usual;
+}
+
 static void choose(dq_conv_plan *plan) {
   plan->flat = dq_conv_is_flat(&plan->shape);
   dq_conv_choice choice = plan->shape.algorithm;
   const dq_conv_algorithm *asked = algorithms[choice];
-  plan->algorithm = asked && asked->applicable(plan) ? asked : cheapest(plan, choice == DQ_CONV_SAME_BITS);
+  if (asked) plan->shape.tuning = (dq_conv_tuning){0};
+  plan->algorithm = asked && asked->applicable(plan) ? asked : tuned(plan, cheapest(plan, choice == DQ_CONV_SAME_BITS));
   if (plan->algorithm->prepare) plan->algorithm->prepare(plan);
 }
 
@@ -114,6 +129,8 @@ size_t dq_conv_scratch_bytes(const dq_conv_plan *plan, int threads) {
   size_t bytes = plan->algorithm->scratch_words(plan, threads) * 4;
   return dq_round_up(bytes ? bytes : 1, DQ_KERNEL_ALIGNMENT);
 }
+
+unsigned dq_conv_knobs(const dq_conv_plan *plan) { return plan->algorithm->knobs; }
 
 const char *dq_conv_algorithm_name(const dq_conv_plan *plan) { return plan->algorithm->name; }
 

@@ -78,7 +78,7 @@ static void prepare(dq_conv_plan *plan) {
   plan->slide.one_run = p->stride_height == 1 && p->stride_width == 1;
   plan->slide.row_bytes =
       dq_max_i64(p->out_width, dq_max_i64(p->pad_left + used_width(plan), row_reach(plan) - p->pad_left));
-  int64_t most = dq_max_i64(1, BAND_OUTPUTS / sums_width(plan));
+  int64_t most = dq_max_i64(1, dq_scaled(BAND_OUTPUTS, p->tuning.columns) / sums_width(plan));
   plan->slide.rows = dq_ceil_div(p->out_height, dq_ceil_div(p->out_height, most));
 }
 
@@ -250,6 +250,7 @@ const dq_conv_algorithm dq_conv_slide = {.name = "slide",
                                          .applicable = applicable,
                                          .same_bits = true,
                                          .cost = cost,
+                                         .knobs = DQ_KNOB_COLUMNS,
                                          .prepare = prepare,
                                          .packed_words = packed_words,
                                          .scratch_words = scratch_words,

@@ -75,6 +75,11 @@ static int look_at_weights(dq_conv_plan *plan, int operation) {
   return operation;
 }
 
+// Of binary16 the sums of a block of depth wait in memory for the next block.
+static int64_t float_depth(const dq_conv_plan *plan) {
+  return plan->half ? FLOAT_DEPTH : dq_scaled(FLOAT_DEPTH, plan->shape.tuning.depth);
+}
+
 static void prepare(dq_conv_plan *plan) {
   const dq_conv_parameters *p = &plan->shape;
   int operation = look_at_weights(plan, choose_multiply(plan));
@@ -89,10 +94,11 @@ static void prepare(dq_conv_plan *plan) {
   plan->depth = plan->group_words * p->kernel_height * p->kernel_width;
   plan->panel_rows = rows_of_panels(plan, plan->multiply);
   plan->tiles.reads_input = plan->flat && plan->float32;
-  plan->tiles.block_words = plan->float32 ? dq_min_i64(plan->depth, FLOAT_DEPTH) : plan->depth;
+  plan->tiles.block_words = plan->float32 ? dq_min_i64(plan->depth, float_depth(plan)) : plan->depth;
   int64_t width = plan->multiply->columns;
   int64_t outputs = dq_ceil_div(p->out_height * p->out_width, width);
-  int64_t most = dq_max_i64(1, BLOCK_WORDS / (plan->tiles.block_words * width));
+  int64_t words = dq_scaled(BLOCK_WORDS, p->tuning.columns);
+  int64_t most = dq_max_i64(1, words / (plan->tiles.block_words * width));
   plan->tiles.block_columns = dq_ceil_div(outputs, dq_ceil_div(outputs, most)) * width;
 }
 
@@ -436,6 +442,7 @@ const dq_conv_algorithm dq_conv_tiles = {.name = "tiles",
                                          .same_bits = true,
                                          .ends = true,
                                          .cost = cost,
+                                         .knobs = DQ_KNOB_COLUMNS | DQ_KNOB_DEPTH,
                                          .prepare = prepare,
                                          .packed_words = packed_words,
                                          .scratch_words = scratch_words,

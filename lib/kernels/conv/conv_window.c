@@ -102,9 +102,10 @@ static void channels_task(void *argument, int64_t task, int thread) {
 static void run(const dq_conv_call *call) {
   const dq_conv_parameters *p = &call->plan->shape;
   int64_t plane = dq_max_i64(p->in_height * p->in_width, 1), row = p->in_width * p->stride_height;
-  stage s = {.call = call, .channels = dq_max_i64(1, TASK_WORDS / plane)};
+  int64_t words = dq_scaled(TASK_WORDS, p->tuning.columns);
+  stage s = {.call = call, .channels = dq_max_i64(1, words / plane)};
   s.channels = dq_min_i64(s.channels, dq_ceil_div(p->out_channels, dq_pool_threads(call->pool)));
-  s.rows = plane <= TASK_WORDS ? p->out_height : dq_max_i64(BAND_ROWS, TASK_WORDS / row / BAND_ROWS * BAND_ROWS);
+  s.rows = plane <= words ? p->out_height : dq_max_i64(BAND_ROWS, words / row / BAND_ROWS * BAND_ROWS);
   s.rows = dq_ceil_div(s.rows, p->dilation_height) * p->dilation_height;
   dq_pool_run(call->pool, p->batch * dq_ceil_div(p->out_channels, s.channels), channels_task, &s);
 }
@@ -114,6 +115,7 @@ const dq_conv_algorithm dq_conv_window = {.name = "window",
                                           .same_bits = true,
                                           .ends = true,
                                           .cost = cost,
+                                          .knobs = DQ_KNOB_COLUMNS,
                                           .prepare = prepare,
                                           .packed_words = packed_words,
                                           .scratch_words = scratch_words,

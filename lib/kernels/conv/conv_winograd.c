@@ -95,6 +95,7 @@ static void prepare(dq_conv_plan *plan) {
   int64_t out = plan->shape.out_channels;
   plan->panel_rows = dq_ceil_div(out, dq_ceil_div(out, plan->multiply->rows));
   choose_tiles(plan, &plan->winograd);
+  plan->winograd.rows = dq_min_i64(plan->winograd.high, dq_scaled(plan->winograd.rows, plan->shape.tuning.columns));
 }
 
 // ---- Packing ----
@@ -345,6 +346,7 @@ const dq_conv_algorithm dq_conv_winograd = {.name = "winograd",
                                             .applicable = applicable,
                                             .ends = true,
                                             .cost = cost,
+                                            .knobs = DQ_KNOB_COLUMNS,
                                             .prepare = prepare,
                                             .packed_words = packed_words,
                                             .scratch_words = scratch_words,

@@ -23,6 +23,14 @@ typedef struct dq_activation {
 } dq_activation;
 
 // ---- Parameters ----
+// Choices of a convolution that change its time and no bit of its result (lib/wisdom). All 0: those of the cost model.
+typedef struct dq_conv_tuning {
+  int algorithm; // a dq_conv_choice (conv.h) that is taken where it fits and its bits are those of the usual choice
+  int columns;   // the outputs that are computed at a time are those of the cost model times 2^columns, about
+  int depth;     // the same of the depth that is added up at a time
+} dq_conv_tuning;
+enum { DQ_CONV_SCALES = 3 }; // columns and depth are -DQ_CONV_SCALES to DQ_CONV_SCALES
+
 // A 2-D convolution of an NCHW input [batch][in_channels][in_height][in_width] with OIHW weights
 // [out_channels][in_channels / groups][kernel_height][kernel_width] to an NCHW output [batch][out_channels][out_height]
 // [out_width]. A 1-D convolution has height 1. Padding has the value 0; pad_bottom and pad_right only bound out_height
@@ -39,6 +47,7 @@ typedef struct dq_conv_parameters {
   bool adds;                    // fp32 only: an operand of the shape of the output is added behind the activation
   dq_activation sum_activation; // activation of that sum (not SILU)
   int algorithm;                // a dq_conv_choice (conv.h); one that does not fit means DQ_CONV_AUTO
+  dq_conv_tuning tuning;        // read where `algorithm` is DQ_CONV_SAME_BITS or DQ_CONV_AUTO
 } dq_conv_parameters;
 
 // A convolution of 8-bit operands. Zero points are numbers of the type of the operand.

@@ -1,0 +1,216 @@
+// The course of tuning: what is known, whether times can be told apart, trials, confirmation, the network as a whole.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "lib/base/clock.h"
+#include "lib/tune/tune_internal.h"
+
+enum { CONTROL_ROUNDS = 24, WHOLE_LEAST = 24, WHOLE_MOST = 200 };
+// Of the time limit: until when trials go on, and how much the network as a whole may take.
+static const double SEARCH_PART = 0.65, WHOLE_PART = 0.2;
+
+// ---- What is known ----
+
+static void look_up(dq_tuner *tuner, const dq_wisdom *wisdom, dq_tune_report *report) {
+  for (int t = 0; t < tuner->task_count; t++) {
+    dq_tune_task *task = &tuner->tasks[t];
+    const dq_record *record = dq_wisdom_find(wisdom, task->shape.run);
+    if (!record) continue;
+    task->shape.has_record = task->shape.was_known = true;
+    task->shape.record = *record;
+    task->shape.record.run = task->shape.run; // the wisdom may move its own
+    if (!record->withdrawn) task->best = record->choice;
+    report->known++;
+  }
+}
+
+// The text of the network with the choices of its tasks: they are judged together.
+static const char *network_run(const dq_tuner *tuner, dq_arena *arena) {
+  XXH64_hash_t hash = (XXH64_hash_t)tuner->step_count;
+  char choice[DQ_CHOICE_TEXT];
+  for (int s = 0; s < tuner->step_count; s++) {
+    if (tuner->task_of[s] < 0) continue;
+    const dq_tune_task *task = &tuner->tasks[tuner->task_of[s]];
+    const char *text = dq_choice_text(&task->best, choice);
+    hash = XXH64(task->shape.run, strlen(task->shape.run), hash);
+    hash = XXH64(text, strlen(text), hash);
+  }
+  return dq_arena_printf(arena, "Network/%s/%016llx", tuner->options->any_sums ? "any" : "direct",
+                         (unsigned long long)hash);
+}
+
+static bool all_known(const dq_tuner *tuner) {
+  for (int t = 0; t < tuner->task_count; t++)
+    if (!tuner->tasks[t].shape.has_record) return false;
+  return true;
+}
+
+static int count_choices(const dq_tuner *tuner) {
+  int count = 0;
+  for (int t = 0; t < tuner->task_count; t++) count += !dq_choice_is_usual(&tuner->tasks[t].best);
+  return count;
+}
+
+static dq_status add(dq_tune_report *report, dq_wisdom *wisdom, const dq_record *record, dq_error *error) {
+  bool kept;
+  DQ_TRY(dq_wisdom_add(wisdom, record, &kept, error));
+  report->kept = report->kept && kept;
+  return DQ_OK;
+}
+
+// ---- Whole runs ----
+
+// Runs plans in turns and stores their times, times[p][round].
+static dq_status run_turns(dq_tuner *tuner, dq_plan *const *plans, int count, double *const *times, int64_t rounds,
+                           dq_error *error) {
+  double warm;
+  for (int p = 0; p < count; p++) DQ_TRY(dq_tuner_run(tuner, plans[p], &warm, NULL, error));
+  for (int64_t round = 0; round < rounds; round++)
+    for (int p = 0; p < count; p++) {
+      int turn = (int)((p + round) % count);
+      DQ_TRY(dq_tuner_run(tuner, plans[turn], &times[turn][round], NULL, error));
+    }
+  return DQ_OK;
+}
+
+// Two equal plans: whether times can be told apart, and the shares of the tasks.
+static dq_status run_control(dq_tuner *tuner, dq_tune_report *report, dq_error *error) {
+  dq_plan *again;
+  double first, second, usual[CONTROL_ROUNDS], equal[CONTROL_ROUNDS], sums[tuner->task_count + 1];
+  for (int t = 0; t < tuner->task_count; t++) tuner->tasks[t].trial = (dq_step_choice){{0}};
+  DQ_TRY(dq_tuner_bind(tuner, false, &again, error));
+  double *const times[] = {usual, equal};
+  dq_status status = run_turns(tuner, (dq_plan *const[]){tuner->usual, again}, 2, times, CONTROL_ROUNDS, error);
+  if (status == DQ_OK) status = dq_time_ratio_of(&report->control, equal, usual, CONTROL_ROUNDS, error);
+  if (status == DQ_OK) status = dq_tuner_run(tuner, tuner->usual, &first, sums, error);
+  dq_plan_free(again);
+  if (status != DQ_OK) return status;
+  for (int t = 0; t < tuner->task_count; t++) tuner->tasks[t].shape.share = sums[t];
+  DQ_TRY(dq_tuner_run(tuner, tuner->usual, &second, sums, error));
+  for (int t = 0; t < tuner->task_count; t++)
+    tuner->tasks[t].shape.share = fmin(1, fmin(tuner->tasks[t].shape.share, sums[t]) / fmin(first, second));
+  report->has_control = true;
+  report->noisy = dq_tune_too_noisy(&report->control);
+  return DQ_OK;
+}
+
+static int64_t whole_rounds(const dq_tuner *tuner, double once) {
+  double rounds = WHOLE_PART * tuner->options->time_limit / (2 * once);
+  return rounds < WHOLE_LEAST ? WHOLE_LEAST : rounds > WHOLE_MOST ? WHOLE_MOST : (int64_t)rounds;
+}
+
+static dq_status judge(dq_record *record, const double *usual, const double *tuned, int64_t rounds, dq_error *error) {
+  dq_time_ratio ratio;
+  DQ_TRY(dq_time_ratio_of(&ratio, tuned, usual, rounds, error));
+  DQ_TRY(dq_tune_quantiles(&record->before, usual, rounds, error));
+  DQ_TRY(dq_tune_quantiles(&record->after, tuned, rounds, error));
+  record->ratio = ratio.median, record->low = ratio.low, record->high = ratio.high, record->runs = rounds;
+  record->withdrawn = ratio.high >= 1;
+  return DQ_OK;
+}
+
+// The network with all choices against the usual ones.
+static dq_status run_whole(dq_tuner *tuner, dq_plan *tuned, dq_record *record, dq_error *error) {
+  double once;
+  DQ_TRY(dq_tuner_run(tuner, tuner->usual, &once, NULL, error));
+  int64_t rounds = whole_rounds(tuner, once);
+  double times[2][WHOLE_MOST];
+  double *const rows[] = {times[0], times[1]};
+  DQ_TRY(run_turns(tuner, (dq_plan *const[]){tuner->usual, tuned}, 2, rows, rounds, error));
+  return judge(record, times[0], times[1], rounds, error);
+}
+
+// ---- The course ----
+
+static dq_status withdraw(dq_tuner *tuner, dq_tune_report *report, dq_wisdom *wisdom, dq_error *error) {
+  for (int t = 0; t < tuner->task_count; t++) {
+    dq_tune_task *task = &tuner->tasks[t];
+    if (dq_choice_is_usual(&task->best)) continue;
+    task->shape.record.withdrawn = true;
+    DQ_TRY(add(report, wisdom, &task->shape.record, error));
+  }
+  return DQ_OK;
+}
+
+// Whether the network is faster with its choices, unless that is known.
+static dq_status settle(dq_tuner *tuner, dq_tune_report *report, dq_wisdom *wisdom, dq_error *error) {
+  const char *run = network_run(tuner, tuner->arena);
+  const dq_record *known = run ? dq_wisdom_find(wisdom, run) : NULL;
+  dq_plan *tuned;
+  if (!run) return dq_fail_memory(error, 0);
+  DQ_TRY(dq_tuner_bind(tuner, true, &tuned, error));
+  for (int t = 0; t < tuner->task_count; t++)
+    tuner->tasks[t].shape.algorithm = dq_plan_step_algorithm(tuned, tuner->tasks[t].first);
+  report->network = known ? *known : (dq_record){.run = run};
+  report->network.run = run;
+  report->has_network = known || count_choices(tuner);
+  dq_status status = DQ_OK;
+  if (!known && report->has_network) {
+    status = run_whole(tuner, tuned, &report->network, error);
+    if (status == DQ_OK && report->network.withdrawn) status = withdraw(tuner, report, wisdom, error);
+    if (status == DQ_OK) status = add(report, wisdom, &report->network, error);
+  }
+  dq_plan_free(tuned);
+  return status;
+}
+
+static dq_status keep_new(dq_tuner *tuner, dq_tune_report *report, dq_wisdom *wisdom, dq_error *error) {
+  for (int t = 0; t < tuner->task_count; t++) {
+    const dq_tune_shape *shape = &tuner->tasks[t].shape;
+    if (!shape->has_record || shape->was_known) continue;
+    report->measured++;
+    DQ_TRY(add(report, wisdom, &shape->record, error));
+  }
+  return DQ_OK;
+}
+
+static dq_status course(dq_tuner *tuner, dq_tune_report *report, dq_wisdom *wisdom, dq_error *error) {
+  look_up(tuner, wisdom, report);
+  if (!all_known(tuner)) {
+    tuner->search_end = dq_seconds() + SEARCH_PART * tuner->options->time_limit;
+    DQ_TRY(run_control(tuner, report, error));
+    if (report->noisy) return DQ_OK;
+    DQ_TRY(dq_tune_search(tuner, &report->out_of_time, error));
+    DQ_TRY(dq_tune_confirm(tuner, report->out_of_time, error));
+    DQ_TRY(keep_new(tuner, report, wisdom, error));
+  }
+  return settle(tuner, report, wisdom, error);
+}
+
+static int larger_first(const void *a, const void *b) {
+  const dq_tune_shape *left = a, *right = b;
+  return (left->share < right->share) - (left->share > right->share);
+}
+
+// Shares and gains from the records, where there are some.
+static void give_shapes(const dq_tuner *tuner, dq_tune_report *report) {
+  report->shape_count = tuner->task_count;
+  report->steps = tuner->step_count;
+  report->runs = tuner->runs;
+  for (int t = 0; t < tuner->task_count; t++) {
+    dq_tune_shape *shape = &report->shapes[t];
+    const dq_record *record = &shape->record;
+    *shape = tuner->tasks[t].shape;
+    double whole = report->has_network ? report->network.before.median : 0;
+    if (shape->has_record && whole > 0) shape->share = fmin(1, record->before.median * shape->steps / whole);
+    bool used = shape->has_record && !record->withdrawn && !dq_choice_is_usual(&record->choice);
+    report->chosen += used;
+    if (used) shape->gain = (record->before.median - record->after.median) * shape->steps;
+  }
+  if (report->shape_count) qsort(report->shapes, (size_t)report->shape_count, sizeof *report->shapes, larger_first);
+}
+
+dq_status dq_tune(dq_tune_report *report, const dq_graph *graph, const dq_tune_options *options, dq_wisdom *wisdom,
+                  const dq_context *context, dq_arena *arena, dq_error *error) {
+  dq_tuner tuner;
+  *report = (dq_tune_report){.kept = true};
+  dq_status status = dq_tuner_open(&tuner, graph, options, context, arena, error);
+  if (status == DQ_OK) status = course(&tuner, report, wisdom, error);
+  if (status == DQ_OK && !(report->shapes = DQ_NEW_ARRAY(arena, tuner.task_count, dq_tune_shape)))
+    status = dq_fail_memory(error, sizeof *report->shapes);
+  if (status == DQ_OK) give_shapes(&tuner, report);
+  dq_tuner_close(&tuner);
+  return status;
+}

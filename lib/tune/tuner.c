@@ -1,0 +1,114 @@
+// Plans, tasks and runs of a tuner.
+#include <string.h>
+
+#include "lib/base/clock.h"
+#include "lib/kernels/conv/conv.h"
+#include "lib/measure/feed.h"
+#include "lib/tune/tune_internal.h"
+
+static dq_status bind(dq_tuner *tuner, dq_plan **plan, dq_error *error) {
+  const dq_binding binding = {.convolutions = &tuner->setting, .convolution_count = 1, .choices = tuner->choices};
+  DQ_TRY(dq_plan_bind(plan, tuner->session.schedule, &binding, tuner->context, error));
+  dq_plan_set_timing(*plan, true);
+  dq_plan_set_clock(*plan, tuner->clock);
+  return DQ_OK;
+}
+
+dq_status dq_tuner_bind(dq_tuner *tuner, bool of_best, dq_plan **plan, dq_error *error) {
+  for (int s = 0; s < tuner->step_count; s++) {
+    const dq_tune_task *task = tuner->task_of[s] < 0 ? NULL : &tuner->tasks[tuner->task_of[s]];
+    tuner->choices[s] = !task ? (dq_step_choice){{0}} : of_best ? task->best : task->trial;
+  }
+  return bind(tuner, plan, error);
+}
+
+dq_status dq_tuner_run(dq_tuner *tuner, dq_plan *plan, double *seconds, double *times, dq_error *error) {
+  dq_feed(plan, tuner->inputs);
+  tuner->runs++;
+  int64_t start = tuner->clock();
+  DQ_TRY(dq_plan_run(plan, error));
+  *seconds = (double)(tuner->clock() - start) * 1e-9;
+  if (!times) return DQ_OK;
+  memset(times, 0, (size_t)tuner->task_count * sizeof *times);
+  for (int s = 0; s < tuner->step_count; s++) {
+    int64_t nanoseconds;
+    dq_plan_step(plan, s, &nanoseconds);
+    if (tuner->task_of[s] >= 0) times[tuner->task_of[s]] += (double)nanoseconds * 1e-9;
+  }
+  return DQ_OK;
+}
+
+dq_status dq_tuner_duel(dq_tuner *tuner, dq_plan *plan, int64_t round, dq_error *error) {
+  double whole, times[2][tuner->task_count + 1];
+  for (int turn = 0; turn < 2; turn++) {
+    int side = (int)(round + turn) % 2;
+    DQ_TRY(dq_tuner_run(tuner, side ? plan : tuner->usual, &whole, times[side], error));
+  }
+  for (int t = 0; t < tuner->task_count; t++) {
+    tuner->tasks[t].usual[round] = times[0][t];
+    tuner->tasks[t].tried[round] = times[1][t];
+  }
+  return DQ_OK;
+}
+
+// ---- Tasks ----
+
+static dq_tune_task *find_task(dq_tuner *tuner, const char *run) {
+  for (int t = 0; t < tuner->task_count; t++)
+    if (!strcmp(tuner->tasks[t].shape.run, run)) return &tuner->tasks[t];
+  return NULL;
+}
+
+static dq_status add_task(dq_tuner *tuner, int step, const char *run, dq_error *error) {
+  const dq_node *node = dq_plan_step(tuner->usual, step, NULL);
+  dq_tune_task *task = &tuner->tasks[tuner->task_count++];
+  *task = (dq_tune_task){.first = step, .knobs = dq_plan_step_knobs(tuner->usual, step), .ratio = {.median = 1}};
+  task->shape = (dq_tune_shape){.run = dq_arena_strdup(tuner->arena, run),
+                                .name = node->name[0]      ? node->name
+                                        : node->outputs[0] ? node->outputs[0]->name
+                                                           : "",
+                                .op_type = node->op_type,
+                                .algorithm = dq_plan_step_algorithm(tuner->usual, step)};
+  task->usual = DQ_NEW_ARRAY(tuner->arena, DQ_TUNE_MOST_ROUNDS, double);
+  task->tried = DQ_NEW_ARRAY(tuner->arena, DQ_TUNE_MOST_ROUNDS, double);
+  if (!task->shape.run || !task->usual || !task->tried) return dq_fail_memory(error, sizeof *task);
+  return DQ_OK;
+}
+
+static dq_status list_tasks(dq_tuner *tuner, dq_error *error) {
+  char run[DQ_RUN_TEXT];
+  for (int s = 0; s < tuner->step_count; s++) {
+    tuner->task_of[s] = -1;
+    if (!dq_plan_step_knobs(tuner->usual, s) || !dq_plan_step_run(tuner->usual, s, run)) continue;
+    dq_tune_task *task = find_task(tuner, run);
+    if (!task) {
+      DQ_TRY(add_task(tuner, s, run, error));
+      task = &tuner->tasks[tuner->task_count - 1];
+    }
+    task->shape.steps++;
+    tuner->task_of[s] = (int)(task - tuner->tasks);
+  }
+  return DQ_OK;
+}
+
+dq_status dq_tuner_open(dq_tuner *tuner, const dq_graph *graph, const dq_tune_options *options,
+                        const dq_context *context, dq_arena *arena, dq_error *error) {
+  const dq_session_options session = {.shapes = options->shapes};
+  *tuner = (dq_tuner){.options = options, .context = context, .arena = arena};
+  tuner->clock = dq_pool_threads(context->pool) > 1 ? dq_nanoseconds : dq_thread_nanoseconds;
+  tuner->setting.algorithm = options->any_sums ? DQ_CONV_AUTO : DQ_CONV_SAME_BITS;
+  DQ_TRY(dq_session_schedule(&tuner->session, graph, &session, context, error));
+  tuner->step_count = dq_schedule_step_count(tuner->session.schedule);
+  tuner->task_of = DQ_NEW_ARRAY(arena, tuner->step_count, int);
+  tuner->choices = DQ_NEW_ARRAY(arena, tuner->step_count, dq_step_choice);
+  tuner->tasks = DQ_NEW_ARRAY(arena, tuner->step_count, dq_tune_task);
+  if (!tuner->task_of || !tuner->choices || !tuner->tasks) return dq_fail_memory(error, 0);
+  DQ_TRY(bind(tuner, &tuner->usual, error));
+  DQ_TRY(dq_feed_make(&tuner->inputs, tuner->usual, context, arena, error));
+  return list_tasks(tuner, error);
+}
+
+void dq_tuner_close(dq_tuner *tuner) {
+  dq_plan_free(tuner->usual);
+  dq_session_close(&tuner->session);
+}

@@ -1,0 +1,79 @@
+// Records as lines.
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/wisdom/wisdom.h"
+
+// The words of a line, in this order.
+enum { VERSION, BUILD, MACHINE, THREADS, RUN, CHOICE, USE, RATIO, BEFORE, AFTER, RUNS, END, WORDS };
+static const char *const beginnings[WORDS] = {"dq-wisdom-1", "build=", "machine=",   "threads=",  "run=",  "choice=",
+                                              "use=",        "ratio=", "before_us=", "after_us=", "runs=", "end"};
+
+static const double MICRO = 1e6;
+
+int dq_record_print(const dq_record *r, const dq_wisdom_place *place, char *line) {
+  char choice[DQ_CHOICE_TEXT];
+  return snprintf(line, DQ_WISDOM_LINE,
+                  "dq-wisdom-1 build=%s machine=%s threads=%d run=%s choice=%s use=%s ratio=%.6g,%.6g,%.6g "
+                  "before_us=%.6g,%.6g,%.6g after_us=%.6g,%.6g,%.6g runs=%" PRId64 " end\n",
+                  place->build, place->machine, place->threads, r->run, dq_choice_text(&r->choice, choice),
+                  r->withdrawn ? "no" : "yes", r->low, r->ratio, r->high, r->before.p5 * MICRO,
+                  r->before.median * MICRO, r->before.p95 * MICRO, r->after.p5 * MICRO, r->after.median * MICRO,
+                  r->after.p95 * MICRO, r->runs);
+}
+
+// Cuts a line into the parts of its words behind their beginnings. False: it has other words.
+static bool cut(char *line, char *words[WORDS]) {
+  for (int w = 0; w < WORDS; w++) {
+    char *word = strsep(&line, " ");
+    size_t length = strlen(beginnings[w]);
+    if (!word || strncmp(word, beginnings[w], length)) return false;
+    words[w] = word + length;
+  }
+  return !line && !*words[VERSION] && !*words[END];
+}
+
+// Three ascending numbers above 0 with commas between them.
+static bool read_three(const char *text, double *low, double *middle, double *high) {
+  char *end;
+  *low = strtod(text, &end);
+  if (*end != ',') return false;
+  *middle = strtod(end + 1, &end);
+  if (*end != ',') return false;
+  *high = strtod(end + 1, &end);
+  return !*end && *low > 0 && *low <= *middle && *middle <= *high && isfinite(*high);
+}
+
+static bool read_times(const char *text, dq_quantiles *times) {
+  if (!read_three(text, &times->p5, &times->median, &times->p95)) return false;
+  times->p5 /= MICRO, times->median /= MICRO, times->p95 /= MICRO;
+  return true;
+}
+
+static bool read_count(const char *text, int64_t most, int64_t *count) {
+  char *end;
+  *count = strtoll(text, &end, 10);
+  return *text && !*end && *count >= 1 && *count <= most;
+}
+
+static bool read_record(char *words[WORDS], dq_record *r) {
+  bool used = !strcmp(words[USE], "yes");
+  *r = (dq_record){.run = words[RUN], .withdrawn = !used};
+  return (used || !strcmp(words[USE], "no")) && *r->run && strlen(r->run) < DQ_RUN_TEXT &&
+         dq_choice_parse(words[CHOICE], &r->choice) && read_three(words[RATIO], &r->low, &r->ratio, &r->high) &&
+         read_times(words[BEFORE], &r->before) && read_times(words[AFTER], &r->after) &&
+         read_count(words[RUNS], INT64_MAX, &r->runs);
+}
+
+dq_line_kind dq_record_parse(char *line, const dq_wisdom_place *place, dq_record *record) {
+  char *words[WORDS];
+  int64_t threads;
+  if (!cut(line, words) || !read_count(words[THREADS], INT32_MAX, &threads)) return DQ_LINE_BROKEN;
+  // Names of algorithms and knobs may be those of another build.
+  if (strcmp(words[BUILD], place->build) || strcmp(words[MACHINE], place->machine)) return DQ_LINE_FOREIGN;
+  if (!read_record(words, record)) return DQ_LINE_BROKEN;
+  return threads == place->threads ? DQ_LINE_RECORD : DQ_LINE_OTHER_THREADS;
+}

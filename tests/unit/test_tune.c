@@ -1,0 +1,84 @@
+// When a choice is taken, with times worked out by hand: no clock is read here.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "lib/tune/tune_internal.h"
+
+// The decision on `rounds` ratios that are `first` and `second` in turns.
+static dq_tune_decision decide(double first, double second, int64_t rounds) {
+  double tried[DQ_TUNE_MOST_ROUNDS], usual[DQ_TUNE_MOST_ROUNDS];
+  dq_time_ratio ratio;
+  for (int64_t i = 0; i < rounds; i++) {
+    usual[i] = 1 + (double)i; // a machine that gets slower and slower
+    tried[i] = (i % 2 ? second : first) * usual[i];
+  }
+  assert_int_equal(dq_time_ratio_of(&ratio, tried, usual, rounds, NULL), DQ_OK);
+  return dq_tune_decide(&ratio, rounds);
+}
+
+static void a_clear_difference_is_taken_soon(void **state) {
+  (void)state;
+  assert_int_equal(decide(0.9, 0.9, 7), DQ_TUNE_UNDECIDED);
+  assert_int_equal(decide(0.9, 0.9, 8), DQ_TUNE_IS_FASTER);
+  assert_int_equal(decide(0.9, 0.97, 8), DQ_TUNE_IS_FASTER);
+}
+
+static void a_candidate_that_is_clearly_no_faster_is_cut(void **state) {
+  (void)state;
+  assert_int_equal(decide(1.5, 1.5, 7), DQ_TUNE_UNDECIDED);
+  assert_int_equal(decide(1.5, 1.0, 8), DQ_TUNE_NOT_FASTER);
+  assert_int_equal(decide(0.99, 0.99, 8), DQ_TUNE_NOT_FASTER); // by 1 % only
+}
+
+static void a_tie_keeps_the_usual_choice(void **state) {
+  (void)state;
+  assert_int_equal(decide(0.9, 1.1, 8), DQ_TUNE_UNDECIDED);
+  assert_int_equal(decide(0.9, 1.1, 63), DQ_TUNE_UNDECIDED);
+  assert_int_equal(decide(0.9, 1.1, 64), DQ_TUNE_NOT_FASTER);
+}
+
+// The interval of 8 ratios that holds the median with 95 % goes from the least to the largest (without these: 93 %, as
+// 2 * 9 / 256 of all outcomes have at most one ratio on one side); that of 16 leaves out 3 on either side.
+static void one_disturbed_run_of_many_does_not_decide(void **state) {
+  (void)state;
+  double tried[16], usual[16];
+  dq_time_ratio ratio;
+  for (int i = 0; i < 16; i++) tried[i] = i == 5 ? 4 : 0.9, usual[i] = 1;
+  assert_int_equal(dq_time_ratio_of(&ratio, tried, usual, 8, NULL), DQ_OK);
+  assert_int_equal(dq_tune_decide(&ratio, 8), DQ_TUNE_UNDECIDED);
+  assert_int_equal(dq_time_ratio_of(&ratio, tried, usual, 16, NULL), DQ_OK);
+  assert_int_equal(dq_tune_decide(&ratio, 16), DQ_TUNE_IS_FASTER);
+}
+
+static void equal_plans_say_how_noisy_it_is(void **state) {
+  (void)state;
+  assert_false(dq_tune_too_noisy(&(dq_time_ratio){.low = 0.951, .high = 1.049}));
+  assert_true(dq_tune_too_noisy(&(dq_time_ratio){.low = 0.949, .high = 1.01}));
+  assert_true(dq_tune_too_noisy(&(dq_time_ratio){.low = 0.99, .high = 1.051}));
+}
+
+static void quantiles_of_five(void **state) {
+  (void)state;
+  const double times[5] = {3, 1, 2, 5, 4};
+  dq_quantiles quantiles;
+  assert_int_equal(dq_tune_quantiles(&quantiles, times, 5, NULL), DQ_OK);
+  assert_true(fabs(quantiles.p5 - 1.2) < 1e-12); // position 0.2
+  assert_true(fabs(quantiles.median - 3) < 1e-12);
+  assert_true(fabs(quantiles.p95 - 4.8) < 1e-12); // position 3.8
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_clear_difference_is_taken_soon),
+      cmocka_unit_test(a_candidate_that_is_clearly_no_faster_is_cut),
+      cmocka_unit_test(a_tie_keeps_the_usual_choice),
+      cmocka_unit_test(one_disturbed_run_of_many_does_not_decide),
+      cmocka_unit_test(equal_plans_say_how_noisy_it_is),
+      cmocka_unit_test(quantiles_of_five),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
