@@ -88,8 +88,14 @@ static dq_status tune(const tune_options *options, const dq_graph *graph, dq_wis
   dq_tune_report tuned;
   DQ_TRY(dq_read_shapes(&options->shapes, graph, options->batch, arena, &settings.shapes, error));
   DQ_TRY(dq_tune(&tuned, graph, &settings, wisdom, context, arena, error));
-  if (!tuned.noisy) DQ_TRY(show(options, &tuned, context, error));
+  DQ_TRY(show(options, &tuned, context, error));
   return conclude(&tuned, wisdom, context, error);
+}
+
+static void report_place(const dq_context *context) {
+  char machine[DQ_MACHINE_TEXT];
+  dq_message(context, DQ_DETAIL, "records are of build=%s machine=%s threads=%d", dq_wisdom_build(),
+             dq_wisdom_machine(context->cpu, machine), dq_pool_threads(context->pool));
 }
 
 static dq_status run_with(const tune_options *options, const dq_context *context, dq_arena *arena, dq_error *error) {
@@ -99,6 +105,7 @@ static dq_status run_with(const tune_options *options, const dq_context *context
   DQ_TRY(dq_model_open(&graph, path, context, error));
   dq_status status = dq_wisdom_open_here(&wisdom, options->wisdom, context, error);
   if (status == DQ_OK) {
+    report_place(context);
     status = tune(options, graph, wisdom, context, arena, error);
     if (status != DQ_OK) dq_error_prefix(error, status, "%s", path);
   }

@@ -52,5 +52,6 @@
 #include "dq_retrain.h"
 #include "dq_train.h"
 #include "dq_tucker.h"
+#include "dq_tune.h"
 
 #endif

@@ -17,7 +17,8 @@ const char *dq_version(void);
 // The numbers are also the exit statuses of the commands.
 typedef enum dq_code {
   DQ_CODE_OK = 0,
-  DQ_CODE_CONDITION = 1,   // the work is done, but a condition does not hold: the command of dq_model_retrain failed
+  DQ_CODE_CONDITION = 1,   // the work is done, but a condition does not hold: the command of dq_model_retrain failed,
+                           // or the machine is too noisy for dq_model_tune
   DQ_CODE_USAGE = 2,       // an argument or option is wrong, or the handle is in a state that does not allow the call
   DQ_CODE_BAD_INPUT = 3,   // a model, data or another file is broken, or does not fit what it is used with
   DQ_CODE_UNSUPPORTED = 4, // the model or file is valid, but uses something that dq does not support
@@ -54,6 +55,10 @@ typedef struct dq_engine_options {
   void (*message)(void *user, dq_notice notice, const char *text);
   void (*progress)(void *user, const char *what, int64_t done, int64_t total);
   void *user; // first argument of both callbacks
+  // A file of dq-tune: networks compute each step as it says, with the same results. A file that cannot be read is a
+  // warning, and every step is computed as usual. NULL (default): $XDG_CACHE_HOME/dq/wisdom or ~/.cache/dq/wisdom; "":
+  // no file.
+  const char *wisdom;
 } dq_engine_options;
 
 void dq_engine_defaults(dq_engine_options *options, size_t size);

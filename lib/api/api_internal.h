@@ -12,13 +12,15 @@
 #include "lib/graph/graph.h"
 #include "lib/session/session.h"
 #include "lib/train/trainer.h"
+#include "lib/tune/tune.h"
 #include "quant/amp/amp.h"
 #include "quant/amp/amp_check.h"
 #include "quant/int8/int8.h"
 
 struct dq_engine {
-  dq_context context; // its user is the engine
-  dq_budget budget;   // of the context
+  dq_context context;       // its user is the engine
+  dq_budget budget;         // of the context
+  struct dq_wisdom *wisdom; // owned; NULL: none
   atomic_bool stop;
   void (*message)(void *user, dq_notice notice, const char *text);
   void (*progress)(void *user, const char *what, int64_t done, int64_t total);
@@ -65,6 +67,8 @@ struct dq_model {
   dq_cost cost;
   dq_arena *comparison_arena; // of comparison; NULL: not computed
   dq_layer_comparison comparison;
+  dq_arena *tune_arena; // of tuned; NULL: not tuned
+  dq_tune_report tuned;
 };
 
 // Converts a status to the code that a public function returns. When the status is a failure, *failure (may be NULL)
@@ -106,7 +110,8 @@ int dq_api_array(const dq_tensor *tensor, const char *name, dq_array *array);
 
 // DQ_USAGE: a transform of the model failed, so that it can only be freed.
 dq_status dq_api_check_model(const dq_model *model, dq_error *error);
-// Frees everything that was computed about the model (cost, comparison, ranges), and forgets its last transform.
+// Frees everything that was computed about the model (cost, comparison, ranges, tuning), and forgets its last
+// transform.
 void dq_api_forget(dq_model *model);
 
 // Begins a transform: calls dq_api_forget. DQ_USAGE: the size of `facts` is not set, an earlier transform failed, or a

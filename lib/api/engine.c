@@ -101,6 +101,14 @@ void dq_engine_defaults(dq_engine_options *options, size_t size) {
   dq_api_set_defaults(options, size, &(dq_engine_options){0}, sizeof *options);
 }
 
+static void open_wisdom(dq_engine *engine, const char *path) {
+  dq_error error = {0};
+  if (path && !*path) return;
+  if (dq_wisdom_open_here(&engine->wisdom, path, &engine->context, &error) != DQ_OK)
+    dq_message(&engine->context, DQ_WARNING, "%s; every step is computed as usual", error.message);
+  engine->context.wisdom = engine->wisdom;
+}
+
 static dq_status open_engine(dq_engine *engine, const dq_engine_options *options, dq_error *error) {
   dq_engine_options settings = {0};
   unsigned mask;
@@ -120,6 +128,7 @@ static dq_status open_engine(dq_engine *engine, const dq_engine_options *options
   engine->user = settings.user;
   if (engine->message) engine->context.message = pass_message;
   if (engine->progress) engine->context.progress = pass_progress;
+  open_wisdom(engine, settings.wisdom);
   return DQ_OK;
 }
 
@@ -135,6 +144,7 @@ dq_code dq_engine_open(dq_engine **engine, const dq_engine_options *options, dq_
 
 void dq_engine_close(dq_engine *engine) {
   if (!engine) return;
+  dq_wisdom_free(engine->wisdom);
   dq_context_deinit(&engine->context);
   free(engine);
 }

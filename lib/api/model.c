@@ -13,6 +13,8 @@ dq_status dq_api_check_model(const dq_model *model, dq_error *error) {
 }
 
 void dq_api_forget(dq_model *model) {
+  dq_arena_free(model->tune_arena);
+  model->tune_arena = NULL;
   dq_arena_free(model->cost_arena);
   dq_arena_free(model->comparison_arena);
   dq_arena_free(model->range_arena);

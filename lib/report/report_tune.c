@@ -70,7 +70,7 @@ static void put_shape(dq_table *table, const dq_tune_shape *shape, double gains)
   if (shape->share > 0) dq_table_put_real(table, "share", 100 * shape->share);
   dq_table_put_text(table, "algorithm", shape->algorithm);
   dq_table_put_text(table, "run", shape->run);
-  dq_table_put_text(table, "source", !shape->has_record ? "no time left" : shape->was_known ? "known" : "measured");
+  dq_table_put_text(table, "source", !shape->has_record ? "not measured" : shape->was_known ? "known" : "measured");
   if (!shape->has_record) return;
   dq_table_put_format(table, "choice", "%s%s", shape->record.withdrawn ? "not used: " : "",
                       dq_choice_text(&shape->record.choice, choice));

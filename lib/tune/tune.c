@@ -7,7 +7,7 @@
 #include "lib/base/clock.h"
 #include "lib/tune/tune_internal.h"
 
-enum { CONTROL_ROUNDS = 24, WHOLE_LEAST = 24, WHOLE_MOST = 200 };
+enum { CONTROL_ROUNDS = 24, CONTROL_MOST = 5 * CONTROL_ROUNDS, WHOLE_LEAST = 24, WHOLE_MOST = 200 };
 // Of the time limit: until when trials go on, and how much the network as a whole may take.
 static const double SEARCH_PART = 0.65, WHOLE_PART = 0.2;
 
@@ -75,25 +75,38 @@ static dq_status run_turns(dq_tuner *tuner, dq_plan *const *plans, int count, do
   return DQ_OK;
 }
 
-// Two equal plans: whether times can be told apart, and the shares of the tasks.
+// The usual plan and its like, until the interval is narrow enough or there were enough rounds.
+static dq_status compare_equals(dq_tuner *tuner, dq_plan *again, dq_tune_report *report, dq_error *error) {
+  double usual[CONTROL_MOST], equal[CONTROL_MOST];
+  dq_plan *const plans[] = {tuner->usual, again};
+  report->noisy = report->has_control = true;
+  for (int64_t rounds = 0; report->noisy && rounds < CONTROL_MOST;) {
+    double *const times[] = {usual + rounds, equal + rounds};
+    DQ_TRY(run_turns(tuner, plans, 2, times, CONTROL_ROUNDS, error));
+    rounds += CONTROL_ROUNDS;
+    DQ_TRY(dq_time_ratio_of(&report->control, equal, usual, rounds, error));
+    report->noisy = dq_tune_too_noisy(&report->control);
+  }
+  return DQ_OK;
+}
+
+// Shares of the usual time, of the faster of two runs.
+static dq_status measure_shares(dq_tuner *tuner, dq_error *error) {
+  double whole[2], times[2][tuner->task_count + 1];
+  for (int i = 0; i < 2; i++) DQ_TRY(dq_tuner_run(tuner, tuner->usual, &whole[i], times[i], error));
+  for (int t = 0; t < tuner->task_count; t++)
+    tuner->tasks[t].shape.share = fmin(1, fmin(times[0][t], times[1][t]) / fmin(whole[0], whole[1]));
+  return DQ_OK;
+}
+
+// Two equal plans: whether times can be told apart.
 static dq_status run_control(dq_tuner *tuner, dq_tune_report *report, dq_error *error) {
   dq_plan *again;
-  double first, second, usual[CONTROL_ROUNDS], equal[CONTROL_ROUNDS], sums[tuner->task_count + 1];
   for (int t = 0; t < tuner->task_count; t++) tuner->tasks[t].trial = (dq_step_choice){{0}};
   DQ_TRY(dq_tuner_bind(tuner, false, &again, error));
-  double *const times[] = {usual, equal};
-  dq_status status = run_turns(tuner, (dq_plan *const[]){tuner->usual, again}, 2, times, CONTROL_ROUNDS, error);
-  if (status == DQ_OK) status = dq_time_ratio_of(&report->control, equal, usual, CONTROL_ROUNDS, error);
-  if (status == DQ_OK) status = dq_tuner_run(tuner, tuner->usual, &first, sums, error);
+  dq_status status = compare_equals(tuner, again, report, error);
   dq_plan_free(again);
-  if (status != DQ_OK) return status;
-  for (int t = 0; t < tuner->task_count; t++) tuner->tasks[t].shape.share = sums[t];
-  DQ_TRY(dq_tuner_run(tuner, tuner->usual, &second, sums, error));
-  for (int t = 0; t < tuner->task_count; t++)
-    tuner->tasks[t].shape.share = fmin(1, fmin(tuner->tasks[t].shape.share, sums[t]) / fmin(first, second));
-  report->has_control = true;
-  report->noisy = dq_tune_too_noisy(&report->control);
-  return DQ_OK;
+  return status == DQ_OK ? measure_shares(tuner, error) : status;
 }
 
 static int64_t whole_rounds(const dq_tuner *tuner, double once) {
@@ -195,9 +208,9 @@ static void give_shapes(const dq_tuner *tuner, dq_tune_report *report) {
     *shape = tuner->tasks[t].shape;
     double whole = report->has_network ? report->network.before.median : 0;
     if (shape->has_record && whole > 0) shape->share = fmin(1, record->before.median * shape->steps / whole);
-    bool used = shape->has_record && !record->withdrawn && !dq_choice_is_usual(&record->choice);
-    report->chosen += used;
-    if (used) shape->gain = (record->before.median - record->after.median) * shape->steps;
+    shape->used = shape->has_record && !record->withdrawn && !dq_choice_is_usual(&record->choice);
+    report->chosen += shape->used;
+    if (shape->used) shape->gain = (record->before.median - record->after.median) * shape->steps;
   }
   if (report->shape_count) qsort(report->shapes, (size_t)report->shape_count, sizeof *report->shapes, larger_first);
 }

@@ -38,6 +38,7 @@ typedef struct dq_tune_shape {
   bool has_record;  // below; else there was no time for it
   bool was_known;   // the wisdom had it before
   dq_record record; // times are of one step, the mean of all of them in a run
+  bool used;        // another choice than the usual one is used from now on
   double gain;      // seconds that its choice saves in a run of the network, by medians; 0: it is the usual one
 } dq_tune_shape;
 

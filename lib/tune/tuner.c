@@ -63,16 +63,14 @@ static dq_status add_task(dq_tuner *tuner, int step, const char *run, dq_error *
   const dq_node *node = dq_plan_step(tuner->usual, step, NULL);
   dq_tune_task *task = &tuner->tasks[tuner->task_count++];
   *task = (dq_tune_task){.first = step, .knobs = dq_plan_step_knobs(tuner->usual, step), .ratio = {.median = 1}};
+  const char *name = node->name[0] ? node->name : node->outputs[0] ? node->outputs[0]->name : "";
   task->shape = (dq_tune_shape){.run = dq_arena_strdup(tuner->arena, run),
-                                .name = node->name[0]      ? node->name
-                                        : node->outputs[0] ? node->outputs[0]->name
-                                                           : "",
-                                .op_type = node->op_type,
+                                .name = dq_arena_strdup(tuner->arena, name),
+                                .op_type = dq_arena_strdup(tuner->arena, node->op_type),
                                 .algorithm = dq_plan_step_algorithm(tuner->usual, step)};
   task->usual = DQ_NEW_ARRAY(tuner->arena, DQ_TUNE_MOST_ROUNDS, double);
   task->tried = DQ_NEW_ARRAY(tuner->arena, DQ_TUNE_MOST_ROUNDS, double);
-  if (!task->shape.run || !task->usual || !task->tried) return dq_fail_memory(error, sizeof *task);
-  return DQ_OK;
+  return dq_arena_exhausted(tuner->arena) ? dq_fail_memory(error, sizeof *task) : DQ_OK;
 }
 
 static dq_status list_tasks(dq_tuner *tuner, dq_error *error) {

@@ -12,6 +12,7 @@ setup_file() {
   export root build verbs models="$build/models" PATH="$build:$PATH"
   sanitizer_options
   unset DQ_ASSETS
+  export XDG_CACHE_HOME="$BATS_FILE_TMPDIR/cache" # no wisdom of the user
   x="$BATS_FILE_TMPDIR/x.npy" maps="$BATS_FILE_TMPDIR/maps.npy"
   export x maps
   make_models --array "$x" 6 3 8 8

@@ -87,6 +87,8 @@ labels ../names.txt | ../small.onnx --data ../list.txt --preset tf | 0 star
 norm ../missing.csv | ../small.onnx --data ../list.txt --preset lgg | 5 missing.csv
 strict - | ../small.onnx --data ../broken.txt --preset tf | 3 broken.ppm
 accumulate fp16 | ../half.onnx --data npy:../x.npy --cpu-mask c | 0 float16 sums are emulated
+wisdom nowhere | ../small.onnx --input ../x.npy | 5 nowhere: No such file
+no-wisdom - | ../small.onnx --input ../x.npy | elsewhere tune.bats
 threads 3 | ../small.onnx --input ../x.npy -v | 0 threads: 3
 seed 5 | ../small.onnx --data synth:shapes,count=2,size=8 | differs out
 cpu-mask c | ../small.onnx --input ../x.npy -v | 0 instruction sets: c
@@ -113,6 +115,8 @@ conv winograd | ../small.onnx --runs 2 | 0 winograd
 conv nonsense | ../small.onnx --runs 2 | 2 there is no algorithm 'nonsense'
 shape x=2,3,9,9 | ../small.onnx --runs 2 | 3 small.onnx
 accumulate fp16 | ../half.onnx --runs 2 --cpu-mask c | 0 float16 sums are emulated
+wisdom nowhere | ../small.onnx --runs 2 | 5 nowhere: No such file
+no-wisdom - | ../small.onnx --runs 2 | elsewhere tune.bats
 json out.json | ../small.onnx --runs 2 | file out.json
 csv out.csv | ../small.onnx --runs 2 | file out.csv
 html out.html | ../small.onnx --runs 2 | file out.html
@@ -153,6 +157,25 @@ progress bar | ../small.onnx --duration 1.3s | 0 running
 color always | ../nan.onnx --duration 20ms | 5 [31m
 verbose - | ../small.onnx --duration 20ms | 0 of memory
 quiet - | ../half.onnx --duration 20ms --accumulate fp16 --cpu-mask c | differs err
+@test "options: dq-tune" {
+  effects dq-tune <<'END'
+time-limit 0.001s | ../no_inputs.onnx --threads 1 | elsewhere tune.bats
+wisdom w | ../no_inputs.onnx --threads 1 | elsewhere tune.bats
+conv direct | ../no_inputs.onnx --threads 1 | elsewhere tune.bats
+batch 2 | ../no_inputs.onnx --threads 1 | elsewhere tune.bats
+shape x=2,3,9,9 | ../small.onnx | 3 small.onnx
+accumulate fp16 | ../no_inputs.onnx --threads 1 | elsewhere tune.bats
+json out.json | ../no_inputs.onnx --threads 1 | file out.json
+csv out.csv | ../no_inputs.onnx --threads 1 | file out.csv
+html out.html | ../no_inputs.onnx --threads 1 | file out.html
+threads 1 | ../no_inputs.onnx | elsewhere tune.bats
+seed 5 | ../no_inputs.onnx --threads 1 | inert
+cpu-mask c | ../no_inputs.onnx --threads 1 -v | 0 instruction sets: c
+memory 1 | ../small.onnx | 5 memory
+progress bar | ../no_inputs.onnx --threads 1 | inert
+color always | ../nan.onnx | 5 [31m
+verbose - | ../no_inputs.onnx --threads 1 | 0 of memory
+quiet - | ../no_inputs.onnx --threads 1 | differs err
 END
 }
 
@@ -228,6 +251,8 @@ json out.json | ../small.onnx | file out.json
 csv out.csv | ../small.onnx | file out.csv
 html out.html | ../small.onnx | file out.html
 accumulate fp16 | ../half.onnx --data ../list.txt --cpu-mask c --preset tf | 0 float16 sums are emulated
+wisdom nowhere | ../small.onnx | 5 nowhere: No such file
+no-wisdom - | ../small.onnx | elsewhere tune.bats
 threads 3 | ../small.onnx -v | 0 threads: 3
 seed 5 | ../int8.onnx --ref ../small.onnx --data synth:shapes,count=2,size=8 --task none | differs out
 cpu-mask c | ../small.onnx -v | 0 instruction sets: c

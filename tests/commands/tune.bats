@@ -1,0 +1,138 @@
+# dq-tune, and the wisdom that other commands use. Nothing here depends on times: where the machine is too noisy to
+# measure, which dq-tune says with exit status 1, records are made by hand.
+load common
+
+# tunes ARGUMENT...: status 0, or 1 where the machine is too noisy
+tunes() {
+  run --separate-stderr dq-tune "$@"
+  [ "$status" -eq 0 ] || { [ "$status" -eq 1 ] && [[ $stderr == *"the machine is too noisy"* ]]; } || {
+    printf 'dq-tune %s: status %s\n%s\n%s\n' "$*" "$status" "$output" "$stderr"
+    return 1
+  }
+}
+
+# records CHOICE [EDIT] [MODEL]: a record for every shape of the model that has the knobs, for one thread; EDIT is a sed command
+records() {
+  local place runs
+  tunes "${3:-$models/small.onnx}" --threads 1 --conv direct --wisdom probe --time-limit 0.001s --json probe.json -v
+  place=$(sed -nE 's/.*records are of (build=.*)$/\1/p' <<<"$stderr")
+  runs=$(sed -nE 's/.*"run": "([^"]*)".*/\1/p' probe.json | grep -v '^Network')
+  [ -n "$place" ] && [ -n "$runs" ]
+  while read -r run; do
+    echo "dq-wisdom-1 $place run=$run choice=$1 use=yes ratio=0.8,0.85,0.9 before_us=9,10,11 after_us=8,8.5,9 runs=32 end"
+  done <<<"$runs" | sed "${2:-}"
+  rm -f probe probe.json
+}
+
+algorithms() { # algorithms ARGUMENT...: of the steps of small.onnx, one a line
+  dq-bench "$models/small.onnx" --conv direct --threads 1 --runs 1 --per-layer --json - -q "$@" |
+    sed -nE 's/.*"algorithm": "([^"]*)".*/\1/p'
+}
+
+@test "tune: what is known is not measured again" {
+  records usual >w
+  cp w before
+  gives 0 dq-tune "$models/small.onnx" --threads 1 --conv direct --wisdom w --json out.json
+  grep -q '"runs": 0' out.json
+  grep -q '"measured": 0' out.json
+  has "no choice is faster than the usual one"
+  cmp w before
+}
+
+@test "tune: choices are used, at the same bits" {
+  records algorithm=tiles >w
+  [ "$(algorithms --no-wisdom)" != "$(algorithms --wisdom w)" ]
+  [ "$(algorithms --wisdom w | sort -u)" = tiles ]
+  mkdir -p "$XDG_CACHE_HOME/dq" usual tuned
+  dq-run "$models/small.onnx" --input "x=$x" --save-output usual --threads 1 --no-wisdom >/dev/null
+  cp w "$XDG_CACHE_HOME/dq/wisdom"
+  [ "$(algorithms | sort -u)" = tiles ] # the file of the user
+  dq-run "$models/small.onnx" --input "x=$x" --save-output tuned --threads 1 >/dev/null
+  rm -r "$XDG_CACHE_HOME/dq"
+  cmp usual/y.npy tuned/y.npy
+}
+
+@test "tune: records of another machine or build are ignored with one line" {
+  for edit in 's/machine=/machine=x/' 's/build=/build=x/'; do
+    records algorithm=tiles "$edit" >w
+    gives 0 dq-run "$models/small.onnx" --input "x=$x" --threads 1 --wisdom w
+    says "dq-run: w: $(wc -l <w) records are of another processor or build of dq and are ignored"
+    [ "$(algorithms --no-wisdom)" = "$(algorithms --wisdom w)" ]
+  done
+  records algorithm=tiles 's/threads=1/threads=7/' >w
+  gives 0 dq-run "$models/small.onnx" --input "x=$x" --threads 1 --wisdom w
+  says ""
+}
+
+@test "tune: a choice whose network was not faster is not used" {
+  records algorithm=tiles >w
+  sed 's/use=yes/use=no/' w >>w.new
+  cat w.new w >both
+  [ "$(algorithms --no-wisdom)" = "$(algorithms --wisdom both)" ]
+}
+
+@test "tune: broken and truncated lines are ignored with file and line" {
+  records algorithm=tiles >w
+  for i in {1..3}; do
+    { head -c 50 w && echo && cat w; } >first
+    { cat w && head -c -3 w; } >last
+    { cat w && head -c 3000 /dev/urandom; } >noise
+  done
+  gives 0 dq-run "$models/small.onnx" --input "x=$x" --threads 1 --wisdom first
+  has "first: line 1 is no record of wisdom; such lines: 1"
+  [ "$(algorithms --wisdom first | sort -u)" = tiles ]
+  gives 0 dq-run "$models/small.onnx" --input "x=$x" --threads 1 --wisdom last
+  has "last: line $(($(wc -l <last) + 1)) is no record of wisdom; such lines: 1"
+  gives 0 dq-run "$models/small.onnx" --input "x=$x" --threads 1 --wisdom noise
+  has "is no record of wisdom"
+}
+
+@test "tune: a file of wisdom that is missing, a folder, or cannot be read" {
+  gives 5 dq-run "$models/small.onnx" --input "x=$x" --wisdom nowhere
+  has "nowhere: No such file or directory"
+  gives 5 dq-run "$models/small.onnx" --input "x=$x" --wisdom .
+  has ".: is a folder"
+  gives 5 dq-tune "$models/small.onnx" --wisdom .
+  mkdir -p "$XDG_CACHE_HOME/dq/wisdom" # that of the user
+  gives 0 dq-run "$models/small.onnx" --input "x=$x"
+  has "every step is computed as usual"
+  rm -r "$XDG_CACHE_HOME/dq"
+}
+
+@test "tune: where nothing can be written it works, and says that nothing is kept" {
+  touch cache
+  records usual | sed '$d' >probe # one shape is left to measure
+  export XDG_CACHE_HOME="$PWD/cache"
+  tunes "$models/small.onnx" --threads 1 --time-limit 0.2s
+  if [ "$status" -eq 0 ] && grep -q measured <<<"$output"; then has "$PWD/cache/dq/wisdom cannot be written: nothing is kept"; fi
+  env -u HOME -u XDG_CACHE_HOME dq-run "$models/small.onnx" --input "x=$x" >/dev/null
+}
+
+@test "tune: two writers, and one that is killed, leave whole lines" {
+  for m in small high_bias; do dq-tune "$models/$m.onnx" --threads 1 --time-limit 0.5s --wisdom w >/dev/null 2>"$m.err" & done
+  wait || true
+  timeout -s KILL 0.3 dq-tune "$models/loud.onnx" --threads 1 --wisdom w >/dev/null 2>&1 || true
+  touch w
+  gives 0 dq-run "$models/small.onnx" --input "x=$x" --wisdom w
+  says ""
+  [ -z "$(grep -v ' end$' w)" ]
+}
+
+@test "tune: sizes of inputs and float16 sums are part of what is known" {
+  tunes "$models/small.onnx" --time-limit 0.001s --wisdom w --json one.json
+  tunes "$models/small.onnx" --time-limit 0.001s --wisdom w --json two.json --batch 2
+  grep -q 'float32\[1,3' one.json
+  grep -q 'float32\[2,3' two.json
+  dq-amp "$models/small.onnx" -o half.onnx -q >/dev/null
+  tunes half.onnx --time-limit 0.001s --wisdom w --json half.json --accumulate fp16 --cpu-mask c
+  grep -q '/half/' half.json
+  has "float16 sums are emulated"
+}
+
+@test "tune: wrong command lines and models" {
+  gives 2 dq-tune "$models/small.onnx" --time-limit 0
+  has "option '--time-limit'"
+  gives 5 dq-tune nowhere.onnx
+  gives 4 dq-tune "$models/unknown_operator.onnx" --wisdom w
+  only ""
+}
