@@ -30,6 +30,7 @@ int api_enter(void **state) {
   options.threads = 2;
   options.message = count_message;
   options.user = &api_notices;
+  options.wisdom = ""; // not that of the user
   return dq_engine_open(&api_engine, &options, &api_failure) != DQ_CODE_OK;
 }
 
