@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/tune/tune_internal.h"
+#include "lib/tune/tune.h"
 
 dq_tune_decision dq_tune_decide(const dq_time_ratio *ratio, int64_t rounds) {
   if (rounds < DQ_TUNE_LEAST_ROUNDS) return DQ_TUNE_UNDECIDED;

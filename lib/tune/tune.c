@@ -13,10 +13,10 @@ static const double SEARCH_PART = 0.65, WHOLE_PART = 0.2;
 
 // ---- What is known ----
 
-static void look_up(dq_tuner *tuner, const dq_wisdom *wisdom, dq_tune_report *report) {
+static void look_up(dq_tuner *tuner, dq_tune_report *report) {
   for (int t = 0; t < tuner->task_count; t++) {
     dq_tune_task *task = &tuner->tasks[t];
-    const dq_record *record = dq_wisdom_find(wisdom, task->shape.run);
+    const dq_record *record = dq_wisdom_find(tuner->wisdom, task->shape.run);
     if (!record) continue;
     task->shape.has_record = task->shape.was_known = true;
     task->shape.record = *record;
@@ -53,10 +53,10 @@ static int count_choices(const dq_tuner *tuner) {
   return count;
 }
 
-static dq_status add(dq_tune_report *report, dq_wisdom *wisdom, const dq_record *record, dq_error *error) {
+static dq_status add(dq_tuner *tuner, const dq_record *record, dq_error *error) {
   bool kept;
-  DQ_TRY(dq_wisdom_add(wisdom, record, &kept, error));
-  report->kept = report->kept && kept;
+  DQ_TRY(dq_wisdom_add(tuner->wisdom, record, &kept, error));
+  tuner->kept = tuner->kept && kept;
   return DQ_OK;
 }
 
@@ -137,20 +137,20 @@ static dq_status run_whole(dq_tuner *tuner, dq_plan *tuned, dq_record *record, d
 
 // ---- The course ----
 
-static dq_status withdraw(dq_tuner *tuner, dq_tune_report *report, dq_wisdom *wisdom, dq_error *error) {
+static dq_status withdraw(dq_tuner *tuner, dq_error *error) {
   for (int t = 0; t < tuner->task_count; t++) {
     dq_tune_task *task = &tuner->tasks[t];
     if (dq_choice_is_usual(&task->best)) continue;
     task->shape.record.withdrawn = true;
-    DQ_TRY(add(report, wisdom, &task->shape.record, error));
+    DQ_TRY(add(tuner, &task->shape.record, error));
   }
   return DQ_OK;
 }
 
 // Whether the network is faster with its choices, unless that is known.
-static dq_status settle(dq_tuner *tuner, dq_tune_report *report, dq_wisdom *wisdom, dq_error *error) {
+static dq_status settle(dq_tuner *tuner, dq_tune_report *report, dq_error *error) {
   const char *run = network_run(tuner, tuner->arena);
-  const dq_record *known = run ? dq_wisdom_find(wisdom, run) : NULL;
+  const dq_record *known = run ? dq_wisdom_find(tuner->wisdom, run) : NULL;
   dq_plan *tuned;
   if (!run) return dq_fail_memory(error, 0);
   DQ_TRY(dq_tuner_bind(tuner, true, &tuned, error));
@@ -162,34 +162,34 @@ static dq_status settle(dq_tuner *tuner, dq_tune_report *report, dq_wisdom *wisd
   dq_status status = DQ_OK;
   if (!known && report->has_network) {
     status = run_whole(tuner, tuned, &report->network, error);
-    if (status == DQ_OK && report->network.withdrawn) status = withdraw(tuner, report, wisdom, error);
-    if (status == DQ_OK) status = add(report, wisdom, &report->network, error);
+    if (status == DQ_OK && report->network.withdrawn) status = withdraw(tuner, error);
+    if (status == DQ_OK) status = add(tuner, &report->network, error);
   }
   dq_plan_free(tuned);
   return status;
 }
 
-static dq_status keep_new(dq_tuner *tuner, dq_tune_report *report, dq_wisdom *wisdom, dq_error *error) {
+static dq_status keep_new(dq_tuner *tuner, dq_tune_report *report, dq_error *error) {
   for (int t = 0; t < tuner->task_count; t++) {
     const dq_tune_shape *shape = &tuner->tasks[t].shape;
     if (!shape->has_record || shape->was_known) continue;
     report->measured++;
-    DQ_TRY(add(report, wisdom, &shape->record, error));
+    DQ_TRY(add(tuner, &shape->record, error));
   }
   return DQ_OK;
 }
 
-static dq_status course(dq_tuner *tuner, dq_tune_report *report, dq_wisdom *wisdom, dq_error *error) {
-  look_up(tuner, wisdom, report);
+static dq_status course(dq_tuner *tuner, dq_tune_report *report, dq_error *error) {
+  look_up(tuner, report);
   if (!all_known(tuner)) {
     tuner->search_end = dq_seconds() + SEARCH_PART * tuner->options->time_limit;
     DQ_TRY(run_control(tuner, report, error));
     if (report->noisy) return DQ_OK;
     DQ_TRY(dq_tune_search(tuner, &report->out_of_time, error));
     DQ_TRY(dq_tune_confirm(tuner, report->out_of_time, error));
-    DQ_TRY(keep_new(tuner, report, wisdom, error));
+    DQ_TRY(keep_new(tuner, report, error));
   }
-  return settle(tuner, report, wisdom, error);
+  return settle(tuner, report, error);
 }
 
 static int larger_first(const void *a, const void *b) {
@@ -202,6 +202,7 @@ static void give_shapes(const dq_tuner *tuner, dq_tune_report *report) {
   report->shape_count = tuner->task_count;
   report->steps = tuner->step_count;
   report->runs = tuner->runs;
+  report->kept = tuner->kept;
   for (int t = 0; t < tuner->task_count; t++) {
     dq_tune_shape *shape = &report->shapes[t];
     const dq_record *record = &shape->record;
@@ -218,9 +219,9 @@ static void give_shapes(const dq_tuner *tuner, dq_tune_report *report) {
 dq_status dq_tune(dq_tune_report *report, const dq_graph *graph, const dq_tune_options *options, dq_wisdom *wisdom,
                   const dq_context *context, dq_arena *arena, dq_error *error) {
   dq_tuner tuner;
-  *report = (dq_tune_report){.kept = true};
-  dq_status status = dq_tuner_open(&tuner, graph, options, context, arena, error);
-  if (status == DQ_OK) status = course(&tuner, report, wisdom, error);
+  *report = (dq_tune_report){0};
+  dq_status status = dq_tuner_open(&tuner, graph, options, wisdom, context, arena, error);
+  if (status == DQ_OK) status = course(&tuner, report, error);
   if (status == DQ_OK && !(report->shapes = DQ_NEW_ARRAY(arena, tuner.task_count, dq_tune_shape)))
     status = dq_fail_memory(error, sizeof *report->shapes);
   if (status == DQ_OK) give_shapes(&tuner, report);

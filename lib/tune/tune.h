@@ -21,6 +21,9 @@ dq_tune_decision dq_tune_decide(const dq_time_ratio *ratio, int64_t rounds);
 // Whether the interval of two equal plans reaches too far.
 bool dq_tune_too_noisy(const dq_time_ratio *control);
 
+// The quantiles of count > 0 times, in seconds. DQ_SYSTEM: there is no memory.
+dq_status dq_tune_quantiles(dq_quantiles *quantiles, const double *times, int64_t count, dq_error *error);
+
 // ---- Tuning a network ----
 
 typedef struct dq_tune_options {

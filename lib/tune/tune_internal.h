@@ -28,6 +28,8 @@ typedef struct dq_tuner {
   const dq_tune_options *options;
   const dq_context *context;
   dq_arena *arena;
+  dq_wisdom *wisdom;
+  bool kept; // false: a record could not be written
   // Of all times: with one thread that of its processor, so that other processes which get the processor in between do
   // not count; with several that of the clock.
   int64_t (*clock)(void);
@@ -36,7 +38,7 @@ typedef struct dq_tuner {
 } dq_tuner;
 
 // Opens the plan with the usual choices, its inputs and its tasks. The caller closes it also after a failure.
-dq_status dq_tuner_open(dq_tuner *tuner, const dq_graph *graph, const dq_tune_options *options,
+dq_status dq_tuner_open(dq_tuner *tuner, const dq_graph *graph, const dq_tune_options *options, dq_wisdom *wisdom,
                         const dq_context *context, dq_arena *arena, dq_error *error);
 void dq_tuner_close(dq_tuner *tuner);
 
@@ -47,14 +49,11 @@ dq_status dq_tuner_run(dq_tuner *tuner, dq_plan *plan, double *seconds, double *
 // One round: the usual plan and `plan`, whichever comes first in turns, into place `round` of the times of the tasks.
 dq_status dq_tuner_duel(dq_tuner *tuner, dq_plan *plan, int64_t round, dq_error *error);
 
-// Tries all candidates of all tasks without a record; `best` of each is what was fastest. *out_of_time: candidates are
-// left.
+// Tries all candidates of all tasks without a record, but for those that the wisdom says were tried; `best` of each is
+// what was fastest. *out_of_time: candidates are left.
 dq_status dq_tune_search(dq_tuner *tuner, bool *out_of_time, dq_error *error);
 // Measures the best ones anew, and makes records: of tasks whose best proves faster, and, unless out_of_time, of the
 // others.
 dq_status dq_tune_confirm(dq_tuner *tuner, bool out_of_time, dq_error *error);
-
-// The quantiles of count > 0 times, in seconds.
-dq_status dq_tune_quantiles(dq_quantiles *quantiles, const double *times, int64_t count, dq_error *error);
 
 #endif

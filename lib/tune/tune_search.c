@@ -42,23 +42,71 @@ static double undecided_share(const dq_tuner *tuner) {
   return share;
 }
 
-static dq_status decide(dq_tuner *tuner, const dq_plan *plan, int64_t rounds, dq_error *error) {
+// Takes the trial of a task where it is faster than its best so far.
+static void adopt(dq_tune_task *task, const dq_time_ratio *ratio, const dq_plan *plan) {
+  if (ratio->high >= DQ_TUNE_FASTER || ratio->median >= task->ratio.median) return;
+  task->best = task->trial;
+  task->ratio = *ratio;
+  task->knobs = dq_plan_step_knobs(plan, task->first);
+}
+
+// What an earlier search has tried is not measured again.
+static void recall(dq_tuner *tuner, const dq_plan *plan) {
+  for (int t = 0; t < tuner->task_count; t++) {
+    dq_tune_task *task = &tuner->tasks[t];
+    const dq_record *r = task->measured ? dq_wisdom_find_tried(tuner->wisdom, task->shape.run, &task->trial) : NULL;
+    if (!r) continue;
+    task->measured = false;
+    adopt(task, &(dq_time_ratio){.median = r->ratio, .low = r->low, .high = r->high}, plan);
+  }
+}
+
+static dq_status remember(dq_tuner *tuner, const dq_tune_task *task, const dq_time_ratio *ratio, int64_t rounds,
+                          dq_error *error) {
+  dq_record record = {.run = task->shape.run,
+                      .choice = task->trial,
+                      .tried = true,
+                      .ratio = ratio->median,
+                      .low = ratio->low,
+                      .high = ratio->high,
+                      .runs = rounds};
+  DQ_TRY(dq_tune_quantiles(&record.before, task->usual, rounds, error));
+  DQ_TRY(dq_tune_quantiles(&record.after, task->tried, rounds, error));
+  bool kept;
+  DQ_TRY(dq_wisdom_add(tuner->wisdom, &record, &kept, error));
+  tuner->kept = tuner->kept && kept;
+  return DQ_OK;
+}
+
+// Decides what can be decided. `all`: the rest is not faster.
+static dq_status decide(dq_tuner *tuner, const dq_plan *plan, int64_t rounds, bool all, dq_error *error) {
   for (int t = 0; t < tuner->task_count; t++) {
     dq_tune_task *task = &tuner->tasks[t];
     dq_time_ratio ratio;
     if (!task->measured) continue;
     DQ_TRY(dq_time_ratio_of(&ratio, task->tried, task->usual, rounds, error));
-    dq_tune_decision decision = dq_tune_decide(&ratio, rounds);
-    task->measured = decision == DQ_TUNE_UNDECIDED;
-    if (decision != DQ_TUNE_IS_FASTER || ratio.median >= task->ratio.median) continue;
-    task->best = task->trial;
-    task->ratio = ratio;
-    task->knobs = dq_plan_step_knobs(plan, task->first);
+    if (!all && dq_tune_decide(&ratio, rounds) == DQ_TUNE_UNDECIDED) continue;
+    task->measured = false;
+    DQ_TRY(remember(tuner, task, &ratio, rounds, error));
+    adopt(task, &ratio, plan);
   }
   return DQ_OK;
 }
 
 static bool is_late(const dq_tuner *tuner) { return dq_seconds() >= tuner->search_end; }
+
+// Rounds until what is undecided takes a small share of the time, or the time is over.
+static dq_status run_rounds(dq_tuner *tuner, dq_plan *plan, dq_error *error) {
+  double whole;
+  DQ_TRY(dq_tuner_run(tuner, plan, &whole, NULL, error)); // warm
+  for (int64_t round = 0; undecided_share(tuner) > 0 && !is_late(tuner);) {
+    DQ_TRY(dq_tuner_duel(tuner, plan, round++, error));
+    if (round % DQ_TUNE_LEAST_ROUNDS == 0) DQ_TRY(decide(tuner, plan, round, false, error));
+    if (round % DQ_TUNE_LEAST_ROUNDS == 0 && undecided_share(tuner) < SMALL_SHARE)
+      return decide(tuner, plan, round, true, error);
+  }
+  return DQ_OK;
+}
 
 static dq_status run_trial(dq_tuner *tuner, const knob_value *trial, dq_error *error) {
   dq_plan *plan;
@@ -66,14 +114,8 @@ static dq_status run_trial(dq_tuner *tuner, const knob_value *trial, dq_error *e
   if (undecided_share(tuner) < SMALL_SHARE) return DQ_OK;
   DQ_TRY(dq_tuner_bind(tuner, false, &plan, error));
   leave_out_equals(tuner, trial, plan);
-  dq_status status = DQ_OK;
-  double whole;
-  if (undecided_share(tuner) >= SMALL_SHARE) status = dq_tuner_run(tuner, plan, &whole, NULL, error); // warm
-  for (int64_t round = 0; status == DQ_OK && undecided_share(tuner) >= SMALL_SHARE && !is_late(tuner);) {
-    status = dq_tuner_duel(tuner, plan, round++, error);
-    if (status == DQ_OK && round % DQ_TUNE_LEAST_ROUNDS == 0) status = decide(tuner, plan, round, error);
-    if (round == DQ_TUNE_MOST_ROUNDS) break;
-  }
+  recall(tuner, plan);
+  dq_status status = undecided_share(tuner) < SMALL_SHARE ? DQ_OK : run_rounds(tuner, plan, error);
   dq_plan_free(plan);
   return status;
 }

@@ -89,10 +89,10 @@ static dq_status list_tasks(dq_tuner *tuner, dq_error *error) {
   return DQ_OK;
 }
 
-dq_status dq_tuner_open(dq_tuner *tuner, const dq_graph *graph, const dq_tune_options *options,
+dq_status dq_tuner_open(dq_tuner *tuner, const dq_graph *graph, const dq_tune_options *options, dq_wisdom *wisdom,
                         const dq_context *context, dq_arena *arena, dq_error *error) {
   const dq_session_options session = {.shapes = options->shapes};
-  *tuner = (dq_tuner){.options = options, .context = context, .arena = arena};
+  *tuner = (dq_tuner){.options = options, .context = context, .arena = arena, .wisdom = wisdom, .kept = true};
   tuner->clock = dq_pool_threads(context->pool) > 1 ? dq_nanoseconds : dq_thread_nanoseconds;
   tuner->setting.algorithm = options->any_sums ? DQ_CONV_AUTO : DQ_CONV_SAME_BITS;
   DQ_TRY(dq_session_schedule(&tuner->session, graph, &session, context, error));

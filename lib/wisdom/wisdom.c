@@ -137,6 +137,17 @@ const char *dq_wisdom_path(const dq_wisdom *wisdom) { return wisdom->path; }
 
 // ---- Finding ----
 
+// The records of a run: from the one returned (NULL: none) up to *end.
+static const dq_record *range_of(const dq_wisdom *wisdom, const char *run, const dq_record **end) {
+  if (!wisdom || !wisdom->count) return NULL;
+  const dq_record key = {.run = run}, *all = wisdom->records, *last = all + wisdom->count;
+  const dq_record *first = bsearch(&key, all, (size_t)wisdom->count, sizeof key, by_run);
+  if (!first) return NULL;
+  for (*end = first; *end < last && !strcmp((*end)->run, run);) ++*end;
+  while (first > all && !strcmp(first[-1].run, run)) first--;
+  return first;
+}
+
 static bool is_withdrawn(const dq_record *first, const dq_record *end, const dq_step_choice *choice) {
   for (const dq_record *r = first; r < end; r++)
     if (r->withdrawn && dq_choice_same(&r->choice, choice)) return true;
@@ -150,15 +161,17 @@ static bool is_better(const dq_record *a, const dq_record *b) {
 }
 
 const dq_record *dq_wisdom_find(const dq_wisdom *wisdom, const char *run) {
-  if (!wisdom || !wisdom->count) return NULL;
-  const dq_record key = {.run = run}, *all = wisdom->records, *last = all + wisdom->count, *best = NULL;
-  const dq_record *first = bsearch(&key, all, (size_t)wisdom->count, sizeof key, by_run), *end = first;
-  if (!first) return NULL;
-  while (first > all && !strcmp(first[-1].run, run)) first--;
-  while (end < last && !strcmp(end->run, run)) end++;
-  for (const dq_record *r = first; r < end; r++)
-    if ((r->withdrawn || !is_withdrawn(first, end, &r->choice)) && (!best || is_better(r, best))) best = r;
+  const dq_record *end, *best = NULL, *first = range_of(wisdom, run, &end);
+  for (const dq_record *r = first; first && r < end; r++)
+    if (!r->tried && (r->withdrawn || !is_withdrawn(first, end, &r->choice)) && (!best || is_better(r, best))) best = r;
   return best;
+}
+
+const dq_record *dq_wisdom_find_tried(const dq_wisdom *wisdom, const char *run, const dq_step_choice *choice) {
+  const dq_record *end, *first = range_of(wisdom, run, &end);
+  for (const dq_record *r = first; first && r < end; r++)
+    if (r->tried && dq_choice_same(&r->choice, choice)) return r;
+  return NULL;
 }
 
 // ---- Adding ----

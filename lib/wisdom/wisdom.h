@@ -37,8 +37,9 @@ typedef struct dq_quantiles {
 typedef struct dq_record {
   const char *run; // what was run, at most DQ_RUN_TEXT - 1 bytes without spaces
   dq_step_choice choice;
-  bool withdrawn;             // the choice is not to be used: with it the network as a whole was not faster
-  double ratio, low, high;    // time by the choice over the usual time, and its 95 % confidence interval
+  bool withdrawn;          // the choice is not to be used: with it the network as a whole was not faster
+  bool tried;              // it was measured during a search, which may not be over: the record says no more than that
+  double ratio, low, high; // time by the choice over the usual time, and its 95 % confidence interval
   dq_quantiles before, after; // times as usual, and by the choice
   int64_t runs;               // from which these come
 } dq_record;
@@ -69,8 +70,11 @@ dq_status dq_wisdom_open_here(dq_wisdom **wisdom, const char *path, const dq_con
 void dq_wisdom_free(dq_wisdom *wisdom);              // NULL is allowed
 const char *dq_wisdom_path(const dq_wisdom *wisdom); // NULL: there is no file
 
-// The record that counts for `run`: of those whose choice no record withdraws the one with the least `high`; where all
-// are withdrawn, one of these. NULL: there is none. Holds until the next dq_wisdom_add. `wisdom` NULL: NULL.
+// The record of a choice that was tried for `run`; NULL: there is none. As dq_wisdom_find in all else.
+const dq_record *dq_wisdom_find_tried(const dq_wisdom *wisdom, const char *run, const dq_step_choice *choice);
+// The record that counts for `run`: of those that are not only tried, and whose choice no record withdraws the one with
+// the least `high`; where all are withdrawn, one of these. NULL: there is none. Holds until the next dq_wisdom_add.
+// `wisdom` NULL: NULL.
 const dq_record *dq_wisdom_find(const dq_wisdom *wisdom, const char *run);
 // Adds a record, and a line to the file, in one write behind what other processes have added meanwhile. *kept is false
 // when the file cannot be written; the record still counts for this process. DQ_SYSTEM: there

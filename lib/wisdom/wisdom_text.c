@@ -20,9 +20,11 @@ int dq_record_print(const dq_record *r, const dq_wisdom_place *place, char *line
                   "dq-wisdom-1 build=%s machine=%s threads=%d run=%s choice=%s use=%s ratio=%.6g,%.6g,%.6g "
                   "before_us=%.6g,%.6g,%.6g after_us=%.6g,%.6g,%.6g runs=%" PRId64 " end\n",
                   place->build, place->machine, place->threads, r->run, dq_choice_text(&r->choice, choice),
-                  r->withdrawn ? "no" : "yes", r->low, r->ratio, r->high, r->before.p5 * MICRO,
-                  r->before.median * MICRO, r->before.p95 * MICRO, r->after.p5 * MICRO, r->after.median * MICRO,
-                  r->after.p95 * MICRO, r->runs);
+                  r->withdrawn ? "no"
+                  : r->tried   ? "tried"
+                               : "yes",
+                  r->low, r->ratio, r->high, r->before.p5 * MICRO, r->before.median * MICRO, r->before.p95 * MICRO,
+                  r->after.p5 * MICRO, r->after.median * MICRO, r->after.p95 * MICRO, r->runs);
 }
 
 // Cuts a line into the parts of its words behind their beginnings. False: it has other words.
@@ -60,12 +62,12 @@ static bool read_count(const char *text, int64_t most, int64_t *count) {
 }
 
 static bool read_record(char *words[WORDS], dq_record *r) {
-  bool used = !strcmp(words[USE], "yes");
-  *r = (dq_record){.run = words[RUN], .withdrawn = !used};
-  return (used || !strcmp(words[USE], "no")) && *r->run && strlen(r->run) < DQ_RUN_TEXT &&
-         dq_choice_parse(words[CHOICE], &r->choice) && read_three(words[RATIO], &r->low, &r->ratio, &r->high) &&
-         read_times(words[BEFORE], &r->before) && read_times(words[AFTER], &r->after) &&
-         read_count(words[RUNS], INT64_MAX, &r->runs);
+  const char *use = words[USE];
+  *r = (dq_record){.run = words[RUN], .withdrawn = !strcmp(use, "no"), .tried = !strcmp(use, "tried")};
+  bool known = r->withdrawn || r->tried || !strcmp(use, "yes");
+  return known && *r->run && strlen(r->run) < DQ_RUN_TEXT && dq_choice_parse(words[CHOICE], &r->choice) &&
+         read_three(words[RATIO], &r->low, &r->ratio, &r->high) && read_times(words[BEFORE], &r->before) &&
+         read_times(words[AFTER], &r->after) && read_count(words[RUNS], INT64_MAX, &r->runs);
 }
 
 dq_line_kind dq_record_parse(char *line, const dq_wisdom_place *place, dq_record *record) {

@@ -3,8 +3,10 @@
 usage: tuned.py DQ_FOLDER THREADS TIME_LIMIT MODEL...
 
 For each model dq-tune fills a wisdom file of its own; then rounds of three processes of dq-bench follow: usual, usual
-once more (the control), with the wisdom. A ratio is that of the medians of two processes of one round; the interval goes
-from the least to the largest of ROUNDS ratios, which holds the median with 1 - 2 / 2^ROUNDS.
+once more (the control), with the wisdom. With one thread the time of a run is the processor time of RUNS + 1 runs less
+that of 1, which other processes do not lengthen; with several it is the median of dq-bench. A ratio is that of two times
+of one round; the interval goes from the least to the largest of ROUNDS ratios, which holds the median with
+1 - 2 / 2^ROUNDS.
 """
 import csv
 import json
@@ -15,16 +17,27 @@ import sys
 import tempfile
 
 ROUNDS = 7  # 98.4 %
-RUNS = 20
+RUNS = 60
 
 
 def run(*command):
     return subprocess.run(command, capture_output=True, text=True)
 
 
-def bench(folder, model, threads, *way):
-    done = run(folder + "/dq-bench", model, "--threads", threads, "--runs", str(RUNS), "--json", "-", "-q", *way)
-    return json.loads(done.stdout)["models"][0]["median_ms"]
+def bench(folder, model, threads, *way, runs=RUNS):
+    command = [folder + "/dq-bench", model, "--threads", threads, "--warmup", "0", "--runs", str(runs), "--json", "-", "-q", *way]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as child:
+        text = child.stdout.read()
+        usage = os.wait4(child.pid, 0)[2]
+        child.returncode = 0
+    return json.loads(text)["models"][0]["median_ms"], 1e3 * (usage.ru_utime + usage.ru_stime)
+
+
+def time_of(folder, model, threads, *way):
+    median, all_runs = bench(folder, model, threads, *way, runs=RUNS + 1)
+    if threads != "1":
+        return median
+    return (all_runs - bench(folder, model, threads, *way, runs=1)[1]) / RUNS
 
 
 def tune(folder, model, threads, limit, wisdom, facts):
@@ -46,9 +59,9 @@ def measure(folder, model, threads, limit):
             return row + [""] * 7
         ratios, controls, usual = [], [], []
         for _ in range(ROUNDS):
-            before = bench(folder, model, threads, "--no-wisdom")
-            again = bench(folder, model, threads, "--no-wisdom")
-            after = bench(folder, model, threads, "--wisdom", wisdom)
+            before = time_of(folder, model, threads, "--no-wisdom")
+            again = time_of(folder, model, threads, "--no-wisdom")
+            after = time_of(folder, model, threads, "--wisdom", wisdom)
             usual.append(before)
             controls.append(again / before)
             ratios.append(after / before)

@@ -5,10 +5,10 @@ load common
 # tunes ARGUMENT...: status 0, or 1 where the machine is too noisy
 tunes() {
   run --separate-stderr dq-tune "$@"
-  [ "$status" -eq 0 ] || { [ "$status" -eq 1 ] && [[ $stderr == *"the machine is too noisy"* ]]; } || {
-    printf 'dq-tune %s: status %s\n%s\n%s\n' "$*" "$status" "$output" "$stderr"
-    return 1
-  }
+  if [ "$status" -eq 0 ]; then return; fi
+  if [ "$status" -eq 1 ] && [[ $stderr == *"the machine is too noisy"* ]]; then return; fi
+  printf 'dq-tune %s: status %s\n%s\n%s\n' "$*" "$status" "$output" "$stderr"
+  return 1
 }
 
 # records CHOICE [EDIT] [MODEL]: a record for every shape of the model that has the knobs, for one thread; EDIT is a sed command
@@ -17,7 +17,8 @@ records() {
   tunes "${3:-$models/small.onnx}" --threads 1 --conv direct --wisdom probe --time-limit 0.001s --json probe.json -v
   place=$(sed -nE 's/.*records are of (build=.*)$/\1/p' <<<"$stderr")
   runs=$(sed -nE 's/.*"run": "([^"]*)".*/\1/p' probe.json | grep -v '^Network')
-  [ -n "$place" ] && [ -n "$runs" ]
+  [ -n "$place" ]
+  [ -n "$runs" ]
   while read -r run; do
     echo "dq-wisdom-1 $place run=$run choice=$1 use=yes ratio=0.8,0.85,0.9 before_us=9,10,11 after_us=8,8.5,9 runs=32 end"
   done <<<"$runs" | sed "${2:-}"
@@ -73,11 +74,12 @@ algorithms() { # algorithms ARGUMENT...: of the steps of small.onnx, one a line
 
 @test "tune: broken and truncated lines are ignored with file and line" {
   records algorithm=tiles >w
-  for i in {1..3}; do
-    { head -c 50 w && echo && cat w; } >first
-    { cat w && head -c -3 w; } >last
-    { cat w && head -c 3000 /dev/urandom; } >noise
-  done
+  head -c 50 w >first
+  echo >>first
+  cat w >>first
+  cat w >last
+  head -c -3 w >>last
+  cat w - >noise <<<$'\x01\xff dq-wisdom-1\n\ndq-wisdom-1 end'
   gives 0 dq-run "$models/small.onnx" --input "x=$x" --threads 1 --wisdom first
   has "first: line 1 is no record of wisdom; such lines: 1"
   [ "$(algorithms --wisdom first | sort -u)" = tiles ]
@@ -101,17 +103,16 @@ algorithms() { # algorithms ARGUMENT...: of the steps of small.onnx, one a line
 
 @test "tune: where nothing can be written it works, and says that nothing is kept" {
   touch cache
-  records usual | sed '$d' >probe # one shape is left to measure
   export XDG_CACHE_HOME="$PWD/cache"
   tunes "$models/small.onnx" --threads 1 --time-limit 0.2s
-  if [ "$status" -eq 0 ] && grep -q measured <<<"$output"; then has "$PWD/cache/dq/wisdom cannot be written: nothing is kept"; fi
+  if [ "$status" -eq 0 ]; then has "$PWD/cache/dq/wisdom cannot be written: nothing is kept"; fi
   env -u HOME -u XDG_CACHE_HOME dq-run "$models/small.onnx" --input "x=$x" >/dev/null
 }
 
 @test "tune: two writers, and one that is killed, leave whole lines" {
   for m in small high_bias; do dq-tune "$models/$m.onnx" --threads 1 --time-limit 0.5s --wisdom w >/dev/null 2>"$m.err" & done
-  wait || true
-  timeout -s KILL 0.3 dq-tune "$models/loud.onnx" --threads 1 --wisdom w >/dev/null 2>&1 || true
+  wait
+  for after in 0.1 0.3; do run timeout -s KILL $after dq-tune "$models/loud.onnx" --threads 1 --wisdom w; done
   touch w
   gives 0 dq-run "$models/small.onnx" --input "x=$x" --wisdom w
   says ""

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "lib/tune/tune_internal.h"
+#include "lib/tune/tune.h"
 
 // The decision on `rounds` ratios that are `first` and `second` in turns.
 static dq_tune_decision decide(double first, double second, int64_t rounds) {

@@ -164,6 +164,26 @@ static void what_is_withdrawn_is_known_and_not_used(void **state) {
   dq_wisdom_free(wisdom);
 }
 
+// What a search has tried is found as such alone.
+static void what_is_tried_counts_for_the_search_only(void **state) {
+  (void)state;
+  dq_wisdom *wisdom = open_at(&here);
+  dq_record tried = record_of("a", 1, 0.5), other = record_of("a", 2, 0.9);
+  tried.tried = true;
+  assert_true(add(wisdom, &tried));
+  for (int again = 0; again < 2; again++) {
+    assert_null(dq_wisdom_find(wisdom, "a"));
+    assert_true(dq_wisdom_find_tried(wisdom, "a", &tried.choice)->high == 0.5);
+    assert_null(dq_wisdom_find_tried(wisdom, "a", &other.choice));
+    dq_wisdom_free(wisdom);
+    wisdom = open_at(&here);
+  }
+  assert_true(add(wisdom, &other));
+  assert_true(dq_wisdom_find(wisdom, "a")->high == 0.9);
+  assert_null(dq_wisdom_find_tried(wisdom, "a", &other.choice));
+  dq_wisdom_free(wisdom);
+}
+
 static void others_are_ignored_with_a_line(void **state) {
   (void)state;
   static const dq_wisdom_place places[] = {{"b2", "m1", 2}, {"b1", "m2", 2}, {"b1", "m1", 1}};
@@ -339,6 +359,7 @@ int main(void) {
       WITH_FILE(what_is_added_is_found_again),
       WITH_FILE(the_best_counts_in_any_order),
       WITH_FILE(what_is_withdrawn_is_known_and_not_used),
+      WITH_FILE(what_is_tried_counts_for_the_search_only),
       WITH_FILE(others_are_ignored_with_a_line),
       WITH_FILE(a_part_of_a_line_hurts_nobody),
       WITH_FILE(two_writers_lose_nothing),
