@@ -3,7 +3,7 @@
 usage: tuned.py DQ_FOLDER THREADS TIME_LIMIT MODEL...
 
 For each model dq-tune fills a wisdom file of its own; then rounds of three processes of dq-bench follow: usual, usual
-once more (the control), with the wisdom. With one thread the time of a run is the processor time of RUNS + 1 runs less
+once more (the control), with the wisdom. With one thread the time of a run is the processor time of some runs (about MILLISECONDS) less
 that of 1, which other processes do not lengthen; with several it is the median of dq-bench. A ratio is that of two times
 of one round; the interval goes from the least to the largest of ROUNDS ratios, which holds the median with
 1 - 2 / 2^ROUNDS.
@@ -17,14 +17,14 @@ import sys
 import tempfile
 
 ROUNDS = 7  # 98.4 %
-RUNS = 60
+MILLISECONDS = 800
 
 
 def run(*command):
     return subprocess.run(command, capture_output=True, text=True)
 
 
-def bench(folder, model, threads, *way, runs=RUNS):
+def bench(folder, model, threads, runs, *way):
     command = [folder + "/dq-bench", model, "--threads", threads, "--warmup", "0", "--runs", str(runs), "--json", "-", "-q", *way]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as child:
         text = child.stdout.read()
@@ -33,11 +33,9 @@ def bench(folder, model, threads, *way, runs=RUNS):
     return json.loads(text)["models"][0]["median_ms"], 1e3 * (usage.ru_utime + usage.ru_stime)
 
 
-def time_of(folder, model, threads, *way):
-    median, all_runs = bench(folder, model, threads, *way, runs=RUNS + 1)
-    if threads != "1":
-        return median
-    return (all_runs - bench(folder, model, threads, *way, runs=1)[1]) / RUNS
+def time_of(folder, model, threads, runs, *way):
+    median, time = bench(folder, model, threads, runs + 1, *way)
+    return median if threads != "1" else (time - bench(folder, model, threads, 1, *way)[1]) / runs
 
 
 def tune(folder, model, threads, limit, wisdom, facts):
@@ -58,10 +56,11 @@ def measure(folder, model, threads, limit):
         if not network["chosen"]:
             return row + [""] * 7
         ratios, controls, usual = [], [], []
+        runs = max(20, round(MILLISECONDS / network["before_ms"]))
         for _ in range(ROUNDS):
-            before = time_of(folder, model, threads, "--no-wisdom")
-            again = time_of(folder, model, threads, "--no-wisdom")
-            after = time_of(folder, model, threads, "--wisdom", wisdom)
+            before = time_of(folder, model, threads, runs, "--no-wisdom")
+            again = time_of(folder, model, threads, runs, "--no-wisdom")
+            after = time_of(folder, model, threads, runs, "--wisdom", wisdom)
             usual.append(before)
             controls.append(again / before)
             ratios.append(after / before)
