@@ -49,6 +49,7 @@ void dq_plan_place_values(dq_plan *plan) {
 // How each step is computed: as the binding says, or the wisdom of the context.
 static void choose(dq_plan *plan, const dq_binding *binding) {
   char run[DQ_RUN_TEXT];
+  int others = 0;
   for (int s = 0; s < plan->step_count; s++) {
     dq_step *step = &plan->steps[s];
     if (binding && binding->choices) {
@@ -58,7 +59,11 @@ static void choose(dq_plan *plan, const dq_binding *binding) {
     if (!plan->context->wisdom || !dq_plan_step_run(plan, s, run)) continue;
     const dq_record *record = dq_wisdom_find(plan->context->wisdom, run);
     if (record && !record->withdrawn) step->choice = record->choice;
+    others += !dq_choice_is_usual(&step->choice);
   }
+  if (others)
+    dq_message(plan->context, DQ_DETAIL, "by wisdom %d of %d steps are not computed as usual", others,
+               plan->step_count);
 }
 
 // The op as it is before dq_op_prepare.
