@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "lib/base/half.h"
 #include "lib/kernels/conv/conv.h"
 #include "lib/wisdom/wisdom.h"
 
@@ -271,23 +272,70 @@ static float noise(uint32_t *seed) {
   return (float)((*seed = *seed * 1664525u + 1013904223u) >> 8) / 8388608.0f - 1.0f;
 }
 
-static void compute(const dq_conv_parameters *shape, unsigned cpu, const float *weights, const float *input,
-                    float *output, dq_pool *pool, const char **name) {
+typedef enum operands { FLOATS, HALVES, BYTES, KINDS } operands;
+
+// Operands of all kinds; each run of a kind reads the bytes as it needs them, and writes at most 4 for each output.
+enum { MOST = 65536 };
+static float weights[MOST], input[MOST];
+static uint16_t half_weights[MOST], half_input[MOST];
+static uint8_t byte_weights[MOST], byte_input[MOST];
+
+static void make_operands(void) {
+  uint32_t seed = 1;
+  for (int i = 0; i < MOST; i++) {
+    weights[i] = noise(&seed), input[i] = noise(&seed);
+    half_weights[i] = dq_float_to_half(weights[i]), half_input[i] = dq_float_to_half(input[i]);
+    byte_weights[i] = (uint8_t)(seed >> 8), byte_input[i] = (uint8_t)(seed >> 16);
+  }
+}
+
+static void compute(operands kind, const dq_conv_parameters *shape, void *output, dq_pool *pool, const char **name) {
   dq_conv_plan plan;
   dq_error error = {0};
-  if (dq_conv_f32_plan(shape, cpu, &plan, &error) != DQ_OK) fail_msg("%s", error.message);
+  unsigned cpu = dq_cpu_detect();
+  const dq_conv_int8_parameters bytes = {
+      .shape = *shape, .weight_signed = true, .input_zero_point = 7, .weights = byte_weights};
+  dq_status status = kind == FLOATS   ? dq_conv_f32_plan(shape, cpu, &plan, &error)
+                     : kind == HALVES ? dq_conv_f16_plan(shape, false, cpu, &plan, &error)
+                                      : dq_conv_int8_plan(&bytes, cpu, &plan, &error);
+  if (status != DQ_OK) fail_msg("%s", error.message);
   void *packed = aligned_alloc(64, dq_conv_packed_bytes(&plan));
   void *scratch = aligned_alloc(64, dq_conv_scratch_bytes(&plan, dq_pool_threads(pool)));
-  dq_conv_f32_pack(&plan, weights, NULL, packed);
-  dq_conv_f32_run(&plan, packed, input, NULL, output, scratch, pool);
+  if (kind == FLOATS) {
+    dq_conv_f32_pack(&plan, weights, NULL, packed);
+    dq_conv_f32_run(&plan, packed, input, NULL, output, scratch, pool);
+  } else if (kind == HALVES) {
+    dq_conv_f16_pack(&plan, half_weights, NULL, packed);
+    dq_conv_f16_run(&plan, packed, half_input, output, scratch, pool);
+  } else {
+    dq_conv_int8_pack(&plan, byte_weights, packed);
+    dq_conv_int8_run(&plan, packed, byte_input, output, NULL, scratch, pool);
+  }
   *name = dq_conv_algorithm_name(&plan);
   free(packed);
   free(scratch);
 }
 
+// All algorithms and sizes of blocks; returns how many of them were other algorithms than the usual one.
+static int vary(operands kind, dq_conv_parameters p, dq_pool *pool) {
+  static uint32_t usual[MOST], tuned[MOST];
+  const char *first, *name;
+  int others = 0;
+  compute(kind, &p, usual, pool, &first);
+  size_t bytes = (size_t)(p.batch * p.out_channels * p.out_height * p.out_width) * (kind == HALVES ? 2 : 4);
+  for (int a = 0; a < DQ_CONV_CHOICES; a++)
+    for (int size = -DQ_CONV_SCALES; size <= DQ_CONV_SCALES; size++) {
+      p.tuning = (dq_conv_tuning){.algorithm = a, .columns = size, .depth = -size};
+      memset(tuned, 255, bytes);
+      compute(kind, &p, tuned, pool, &name);
+      assert_memory_equal(usual, tuned, bytes);
+      others += strcmp(first, name) != 0;
+    }
+  return others;
+}
+
 static void choices_change_no_bit(void **state) {
   (void)state;
-  enum { MOST = 65536 };
   static const dq_conv_parameters shapes[] = {
       {.batch = 1,
        .groups = 1,
@@ -324,30 +372,20 @@ static void choices_change_no_bit(void **state) {
        .out_height = 33,
        .out_width = 31},
   };
-  static float weights[MOST], input[MOST], usual[MOST], tuned[MOST];
-  uint32_t seed = 1;
-  int others = 0;
-  for (int i = 0; i < MOST; i++) weights[i] = noise(&seed), input[i] = noise(&seed);
+  int others[KINDS] = {0};
   dq_pool *pool = dq_pool_new(2);
+  make_operands();
   for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
-    for (int any = 0; any < 2; any++) {
-      dq_conv_parameters p = shapes[s];
-      const char *first, *name;
-      p.stride_height = p.stride_width = p.dilation_height = p.dilation_width = 1;
-      p.pad_bottom = p.pad_top, p.pad_right = p.pad_left;
-      p.algorithm = any ? DQ_CONV_AUTO : DQ_CONV_SAME_BITS;
-      compute(&p, dq_cpu_detect(), weights, input, usual, pool, &first);
-      size_t bytes = (size_t)(p.batch * p.out_channels * p.out_height * p.out_width) * sizeof *usual;
-      for (int a = 0; a < DQ_CONV_CHOICES; a++)
-        for (int size = -DQ_CONV_SCALES; size <= DQ_CONV_SCALES; size++) {
-          p.tuning = (dq_conv_tuning){.algorithm = a, .columns = size, .depth = -size};
-          memset(tuned, 255, bytes);
-          compute(&p, dq_cpu_detect(), weights, input, tuned, pool, &name);
-          assert_memory_equal(usual, tuned, bytes);
-          others += strcmp(first, name) != 0;
-        }
-    }
-  assert_true(others > 40); // other algorithms were taken
+    for (int any = 0; any < 2; any++)
+      for (int kind = 0; kind < KINDS; kind++) {
+        dq_conv_parameters p = shapes[s];
+        p.pad_bottom = p.pad_top, p.pad_right = p.pad_left;
+        p.stride_height = p.stride_width = p.dilation_height = p.dilation_width = 1;
+        p.algorithm = any ? DQ_CONV_AUTO : DQ_CONV_SAME_BITS;
+        others[kind] += vary(kind, p, pool);
+      }
+  assert_true(others[FLOATS] > 40); // other algorithms were taken
+  assert_true(others[HALVES] > 0 && others[BYTES] > 0);
   dq_pool_free(pool);
 }
 
