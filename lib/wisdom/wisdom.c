@@ -1,7 +1,6 @@
 // The records of a process, and their file.
 #include "lib/wisdom/wisdom.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,7 +88,7 @@ static void report(const char *path, const faults *f, const dq_context *context)
 static dq_status read_file(dq_wisdom *wisdom, const dq_context *context, dq_error *error) {
   dq_file file;
   faults f = {0};
-  if (!wisdom->path || (access(wisdom->path, F_OK) && (errno == ENOENT || errno == ENOTDIR))) return DQ_OK;
+  if (!wisdom->path || access(wisdom->path, F_OK)) return DQ_OK;
   DQ_TRY(dq_file_open_regular(&file, wisdom->path, error));
   dq_status status = read_lines(wisdom, &file, &f, error);
   dq_file_close(&file);

@@ -59,10 +59,10 @@ const char *dq_wisdom_build(void);
 const char *dq_wisdom_machine(unsigned cpu, char *text);
 
 // Reads the records of a file that hold at `place`, which is copied. `path` NULL: the file of the user,
-// $XDG_CACHE_HOME/dq/wisdom or ~/.cache/dq/wisdom, or none where neither variable is set. A file that is missing has no
-// records. One message each says that lines are no records, and that records are of another build or machine; these
-// are left out. DQ_SYSTEM: the file cannot be read, or there is no memory; DQ_BAD_INPUT: it is no regular file. The
-// caller frees *wisdom.
+// $XDG_CACHE_HOME/dq/wisdom or ~/.cache/dq/wisdom, or none where neither variable is set. A file that is missing, or
+// in a folder that this user may not enter, has no records. One message each says that lines are no records, and that
+// records are of another build or machine; these are left out. DQ_SYSTEM: the file cannot be read, or there is no
+// memory; DQ_BAD_INPUT: it is no regular file. The caller frees *wisdom.
 dq_status dq_wisdom_open(dq_wisdom **wisdom, const char *path, const dq_wisdom_place *place, const dq_context *context,
                          dq_error *error);
 // The same at the place of the context: this build, its instruction sets and its number of threads.
