@@ -21,7 +21,7 @@ static void __attribute__((format(printf, 2, 3))) put(writer *w, const char *for
   va_end(arguments);
 }
 
-// "f32[1,3,224,224]", with '=' for constants.
+// "float32[1,3,224,224]", with '=' for constants.
 static void put_tensor(writer *w, const dq_value *value, const dq_tensor *tensor) {
   if (!value) {
     put(w, "/-");
