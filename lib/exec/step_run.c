@@ -7,6 +7,8 @@
 #include "lib/exec/plan_internal.h"
 #include "lib/kernels/conv/conv.h"
 
+enum { MOST_ATTRIBUTES = 64 }; // more than any operator has: a node with more is not tuned
+
 typedef struct writer {
   char *text;
   size_t at; // DQ_RUN_TEXT: there was no place
@@ -58,7 +60,7 @@ bool dq_plan_step_run(const dq_plan *plan, int i, char *text) {
   const dq_op *op = &step->op;
   const dq_node *node = op->node;
   writer w = {.text = text};
-  if (dq_schedule_step_at(plan->schedule, i)->dynamic) return false;
+  if (dq_schedule_step_at(plan->schedule, i)->dynamic || node->attribute_count > MOST_ATTRIBUTES) return false;
   const char *sums = step->algorithm == DQ_CONV_AUTO ? "any" : dq_conv_choice_name((dq_conv_choice)step->algorithm);
   put(&w, "%s/%s%s", node->op_type, sums, plan->context->half_sums ? "/half" : "");
   for (int k = 0; k < op->input_count; k++) put_tensor(&w, node->inputs[k], op->inputs[k]);

@@ -157,6 +157,9 @@ progress bar | ../small.onnx --duration 1.3s | 0 running
 color always | ../nan.onnx --duration 20ms | 5 [31m
 verbose - | ../small.onnx --duration 20ms | 0 of memory
 quiet - | ../half.onnx --duration 20ms --accumulate fp16 --cpu-mask c | differs err
+END
+}
+
 @test "options: dq-tune" {
   effects dq-tune <<'END'
 time-limit 0.001s | ../no_inputs.onnx --threads 1 | elsewhere tune.bats
