@@ -1,5 +1,5 @@
 // Wisdom: how steps are computed fastest on this machine, as it was measured. A record says what was run (a text that
-// dq_step_key makes: operator, types, shapes, attributes), how (a choice of knobs.def), on what (build, processor,
+// dq_plan_step_run makes: operator, types, shapes, attributes), how (a choice of knobs.def), on what (build, processor,
 // threads) and how long it took. Records are lines of a text file, docs/FORMATS.md. A choice never changes a bit of a
 // result, whatever the file says: who reads it checks that (dq_conv_tuning).
 #ifndef DQ_WISDOM_WISDOM_H
