@@ -62,11 +62,6 @@ static const dq_column run_columns[] = {
 };
 static const dq_table_layout run_layout = {"run", NULL, run_columns, DQ_COUNT(run_columns), true};
 
-static int ascending(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 static double mean_of(const dq_source_record *record) {
   double sum = 0;
   for (int64_t i = 0; i < record->count; i++) sum += record->times[i];
@@ -80,7 +75,7 @@ static dq_status put_times(dq_table *table, const dq_source_record *record, dq_a
   const size_t bytes = (size_t)record->count * sizeof *record->times;
   double *sorted = dq_arena_copy(arena, record->times, bytes), mean = mean_of(record);
   if (!sorted) return dq_fail_memory(error, bytes);
-  qsort(sorted, (size_t)record->count, sizeof *sorted, ascending);
+  dq_sort_ascending(sorted, record->count);
   put_ms(table, "mean_ms", mean);
   put_ms(table, "p50_ms", dq_quantile(sorted, record->count, 0.5));
   put_ms(table, "p95_ms", dq_quantile(sorted, record->count, 0.95));

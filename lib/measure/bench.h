@@ -20,6 +20,8 @@ typedef struct dq_spread {
 // Quantiles interpolate linearly at (n - 1) p (type 7 of Hyndman and Fan 1996). DQ_SYSTEM: there is no memory.
 dq_status dq_spread_of(dq_spread *spread, const double *values, int64_t count, dq_error *error);
 
+// Sorts `count` numbers, none of them NaN, the least first.
+void dq_sort_ascending(double *values, int64_t count);
 // The quantile p (0 to 1) of ascending values, count >= 1, as above.
 double dq_quantile(const double *sorted, int64_t count, double p);
 

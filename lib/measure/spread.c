@@ -14,6 +14,8 @@ static int ascending(const void *a, const void *b) {
   return (left > right) - (left < right);
 }
 
+void dq_sort_ascending(double *values, int64_t count) { qsort(values, (size_t)count, sizeof *values, ascending); }
+
 double dq_quantile(const double *sorted, int64_t count, double p) {
   double position = (double)(count - 1) * p;
   int64_t below = (int64_t)position;
@@ -23,7 +25,7 @@ double dq_quantile(const double *sorted, int64_t count, double p) {
 
 static double median_of(const double *values, int64_t count, double *scratch) {
   memcpy(scratch, values, (size_t)count * sizeof *scratch);
-  qsort(scratch, (size_t)count, sizeof *scratch, ascending);
+  dq_sort_ascending(scratch, count);
   return dq_quantile(scratch, count, 0.5);
 }
 
@@ -84,7 +86,7 @@ dq_status dq_time_ratio_of(dq_time_ratio *ratio, const double *values, const dou
   double *sorted = malloc((size_t)count * sizeof *sorted);
   if (!sorted) return dq_fail_memory(error, (size_t)count * sizeof *sorted);
   for (int64_t i = 0; i < count; i++) sorted[i] = values[i] / reference[i];
-  qsort(sorted, (size_t)count, sizeof *sorted, ascending);
+  dq_sort_ascending(sorted, count);
   double level;
   int64_t outside = runs_outside(count, &level);
   *ratio = (dq_time_ratio){.median = dq_quantile(sorted, count, 0.5),

@@ -14,16 +14,11 @@ bool dq_tune_too_noisy(const dq_time_ratio *control) {
   return control->low < 1 - DQ_TUNE_NOISE || control->high > 1 + DQ_TUNE_NOISE;
 }
 
-static int ascending(const void *a, const void *b) {
-  double left = *(const double *)a, right = *(const double *)b;
-  return (left > right) - (left < right);
-}
-
 dq_status dq_tune_quantiles(dq_quantiles *quantiles, const double *times, int64_t count, dq_error *error) {
   double *sorted = malloc((size_t)count * sizeof *sorted);
   if (!sorted) return dq_fail_memory(error, (size_t)count * sizeof *sorted);
   memcpy(sorted, times, (size_t)count * sizeof *sorted);
-  qsort(sorted, (size_t)count, sizeof *sorted, ascending);
+  dq_sort_ascending(sorted, count);
   *quantiles = (dq_quantiles){.p5 = dq_quantile(sorted, count, 0.05),
                               .median = dq_quantile(sorted, count, 0.5),
                               .p95 = dq_quantile(sorted, count, 0.95)};
