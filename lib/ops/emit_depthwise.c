@@ -79,39 +79,67 @@ static void sum_products(dq_emission *to, const plane *f) {
 
 // ---- The end ----
 
-static void store(dq_emission *to, const plane *f, bool two) {
+static void correct(dq_emission *to, const plane *f, bool two) {
+  const dq_emit_sums *sums = f->c->sums;
+  dq_emit_exceptions(to, sums, "o");
+  dq_emit_correct(to, sums, "y[0]", "first");
+  if (two) dq_emit_correct(to, sums, "y[1]", "second");
+  dq_emit_close(to, 1);
+}
+
+static void next_outputs(dq_emission *to, int64_t inputs, int64_t outputs) {
+  dq_emit(to, "x += %" PRId64 ";", inputs);
+  dq_emit(to, "y += %" PRId64 ";", outputs);
+  dq_emit_close(to, 1);
+}
+
+static void store_pairs(dq_emission *to, const plane *f, bool two) {
   const dq_emit_sums *sums = f->c->sums;
   dq_emit_store(to, sums, "y[0]", "first");
   if (two) dq_emit_store(to, sums, "y[1]", "second");
   if (!sums->exceptions) return;
   dq_emit(to, "if (corrected != 0) {");
-  dq_emit_exceptions(to, sums, "o");
-  dq_emit_correct(to, sums, "y[0]", "first");
-  if (two) dq_emit_correct(to, sums, "y[1]", "second");
-  dq_emit_close(to, 2);
+  correct(to, f, two);
+  dq_emit_close(to, 1);
 }
 
 // A row of outputs, from the elements at x on; an odd number of columns has a last one alone.
-static void output_row(dq_emission *to, const plane *f, bool pairs) {
+static void output_row_pairs(dq_emission *to, const plane *f) {
   const dq_conv_parameters *p = f->p;
-  void (*sum)(dq_emission *, const plane *) = pairs ? sum_pairs : sum_products;
-  bool two = pairs && p->stride_width == 1;
+  bool two = p->stride_width == 1;
   int64_t whole = two ? p->out_width / 2 : p->out_width;
   if (whole) {
     dq_emit(to, "for (int32_t c = 0; c < %" PRId64 "; c++) {", whole);
-    sum(to, f);
-    store(to, f, two);
-    dq_emit(to, "x += %" PRId64 ";", two ? 2 : p->stride_width);
-    dq_emit(to, "y += %d;", two ? 2 : 1);
-    dq_emit(to, "}");
+    sum_pairs(to, f);
+    store_pairs(to, f, two);
+    next_outputs(to, two ? 2 : p->stride_width, two ? 2 : 1);
   }
   if (!two || p->out_width % 2 == 0) return;
   dq_emit(to, "{");
-  sum(to, f);
+  sum_pairs(to, f);
   dq_emit(to, "(void)second;");
-  store(to, f, false);
+  store_pairs(to, f, false);
   dq_emit(to, "y += 1;");
   dq_emit(to, "}");
+}
+
+// The same by C alone. Exceptions, which few channels have, are looked for in a loop of their own, so that compilers
+// make vectors of the first one.
+static void output_row(dq_emission *to, const plane *f) {
+  const dq_conv_parameters *p = f->p;
+  dq_emit(to, "for (int32_t c = 0; c < %" PRId64 "; c++) {", p->out_width);
+  sum_products(to, f);
+  dq_emit_store(to, f->c->sums, "y[0]", "first");
+  next_outputs(to, p->stride_width, 1);
+  if (!f->c->sums->exceptions) return;
+  dq_emit(to, "if (corrected != 0) {");
+  dq_emit(to, "x -= %" PRId64 ";", p->out_width * p->stride_width);
+  dq_emit(to, "y -= %" PRId64 ";", p->out_width);
+  dq_emit(to, "for (int32_t c = 0; c < %" PRId64 "; c++) {", p->out_width);
+  sum_products(to, f);
+  correct(to, f, false);
+  next_outputs(to, p->stride_width, 1);
+  dq_emit_close(to, 1);
 }
 
 static void declare_channel(dq_emission *to, const plane *f, bool pairs) {
@@ -146,7 +174,8 @@ dq_status dq_emit_planes_body(dq_emission *to, const dq_emit_convolution *c) {
   copy_plane(to, &f);
   dq_emit(to, "for (int32_t r = 0; r < %" PRId64 "; r++) {", f.p->out_height);
   dq_emit(to, "const %s *x = plane + r * %" PRId64 ";", f.type, f.p->stride_height * f.pitch);
-  output_row(to, &f, pairs);
+  if (pairs) output_row_pairs(to, &f);
+  else output_row(to, &f);
   dq_emit_close(to, 3);
   return DQ_OK;
 }
