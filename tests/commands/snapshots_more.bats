@@ -11,3 +11,7 @@ load common
 @test "dq-int8: options that change what is written" { shows int8_options; }
 @test "dq-int8: operators on integers" { shows int8_operators; }
 @test "dq-int8: tables, precisions, searches" { shows int8_tables; }
+@test "dq-cc: C whole and by functions" { shows cc; }
+@test "dq-train: losses, figures and weights" { shows train; }
+@test "pages, with all their elements" { shows pages; }
+@test "options: help, the ends of their ranges, and command lines that are wrong" { shows options; }

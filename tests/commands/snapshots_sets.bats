@@ -7,7 +7,8 @@ load common
 }
 
 @test "AVX2, 1 thread" {
-  for name in report amp tucker run operators data int8_networks int8_methods int8_options int8_operators int8_tables; do
+  for name in report amp tucker run operators data int8_networks int8_methods int8_options int8_operators int8_tables \
+    cc train pages; do
     shows $name --cpu-mask avx2 --threads 1
   done
 }

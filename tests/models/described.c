@@ -115,7 +115,8 @@ static bool read_line(description *d, char **words, int count) {
   dq_node *node = dq_graph_add_node(d->graph, d->graph->node_count, words[2], outputs[0]->name, input_count, inputs,
                                     output_count, outputs);
   for (; at < count; at++)
-    if (!strchr(words[at], '=') || !set_attribute(d, node, words[at])) return false;
+    if (!strncmp(words[at], "name=", 5)) node->name = words[at] + 5;
+    else if (!strchr(words[at], '=') || !set_attribute(d, node, words[at])) return false;
   return true;
 }
 

@@ -11,7 +11,8 @@
 // first dimension have variance 1, b(DIMS) random numbers of deviation 0.1, p(DIMS) random numbers from 0.5 to 1.5,
 // f(NUMBERS) a float32 vector, s(NUMBER) a float32 scalar, i(NUMBERS) an int64 vector. A value of an attribute is a
 // list of integers when it has a comma (a list of one ends in it), a float when it has a point, an integer or a text. A
-// node is called like its first output. Returns an exit status; 2: a line cannot be read.
+// node is called like its first output; name=NAME gives it another name, name= none. Returns an exit status; 2: a line
+// cannot be read.
 int write_described_model(const char *text_path, const char *path);
 
 #endif
