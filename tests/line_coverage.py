@@ -99,6 +99,7 @@ class Coverage:
     def __init__(self, tree, folder, tests):
         self.path = os.path.join(folder, f"coverage-{fingerprint(tree, ROOMS + ('Makefile',))}.json")
         self.tests, self.known, self.seconds = tests, None, {}
+        self.lines_of_test, self.totals = [], []
         self.runs = collections.defaultdict(int)  # {(file, line): bit i is test i}
         if not os.path.exists(self.path):
             return
@@ -112,6 +113,25 @@ class Coverage:
             self.runs[file, line] = sum(1 << number for bit, number in moved if mask >> bit & 1)
         for test in tests:
             test.seconds = self.seconds.get(test.key)
+
+    def count_lines(self):
+        """To be called once all tests have run, before chosen()."""
+        self.lines_of_test = [collections.Counter() for _ in self.tests]
+        for (path, _), mask in self.runs.items():
+            while mask:
+                self.lines_of_test[mask.bit_length() - 1][path] += 1
+                mask ^= 1 << (mask.bit_length() - 1)
+        self.totals = [sum(lines.values()) for lines in self.lines_of_test]
+
+    def chosen(self, file, line):
+        """The tests that run a line. Those come first that run most of the file, as a share of all the lines that they
+        run, for the time that they take."""
+        mask = self.runs.get((file, line), 0)
+        chosen = [number for number in range(len(self.tests)) if mask >> number & 1]
+
+        def worth(number):
+            return self.lines_of_test[number][file] / self.totals[number] / (1 + self.tests[number].seconds)
+        return [self.tests[number] for number in sorted(chosen, key=worth, reverse=True)]
 
     def save(self):
         with open(self.path + ".new", "w", encoding="utf-8") as out:

@@ -15,3 +15,5 @@ load common
 @test "dq-train: losses, figures and weights" { shows train; }
 @test "pages, with all their elements" { shows pages; }
 @test "options: help, the ends of their ranges, and command lines that are wrong" { shows options; }
+@test "dq-int8: every option on every network" { shows int8_matrix; }
+@test "dq-amp: every option on every network" { shows amp_matrix; }
