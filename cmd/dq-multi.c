@@ -16,10 +16,11 @@
 typedef struct multi_options {
   dq_common_options common;
   dq_report_options report;
-  const char *data, *trace, *timeline;
+  const char *data, *preset, *preprocess, *norm, *trace, *timeline;
   int policy;
   int64_t requests, limit;
   double job_time, duration;
+  bool measures; // --auto
 } multi_options;
 
 DQ_TABLE_CHOICES(policy, dq_job_policy_at)
@@ -42,6 +43,11 @@ static const dq_option rows[] = {
      .help = "cut networks into jobs of at most this time",
      .details = "A worker looks for the most urgent request after each job. A single step that takes longer, and the "
                 "convolutions that stand for one layer after dq-tucker, are a job by themselves."},
+    {.name = "auto",
+     .type = DQ_OPTION_FLAG,
+     DQ_INTO(multi_options, measures),
+     .help = "measure for each network whether its jobs run in one thread or in all",
+     .details = "As threads=auto of a network, for those without threads=."},
     {.name = "duration",
      .type = DQ_OPTION_TIME,
      .maximum = 1e6,
@@ -68,6 +74,25 @@ static const dq_option rows[] = {
      .group = "Data",
      DQ_INTO(multi_options, data),
      .help = "pictures for networks without data= of their own, as for dq-run (default: noise)"},
+    {.name = "preset",
+     .type = DQ_OPTION_STRING,
+     .value = "NAME",
+     .choice = dq_preset_name,
+     .group = "Data",
+     DQ_INTO(multi_options, preset),
+     .help = "preprocessing of networks without preset= or preprocess= of their own, as for dq-run"},
+    {.name = "preprocess",
+     .type = DQ_OPTION_STRING,
+     .value = "K=V,...",
+     .group = "Data",
+     DQ_INTO(multi_options, preprocess),
+     .help = "overrides parts of the preset"},
+    {.name = "norm",
+     .type = DQ_OPTION_FILE,
+     .value = "FILE",
+     .group = "Data",
+     DQ_INTO(multi_options, norm),
+     .help = "constants per patient, for the preset lgg"},
     {.name = "limit",
      .type = DQ_OPTION_INT,
      .minimum = 1,
@@ -75,7 +100,7 @@ static const dq_option rows[] = {
      .value = "N",
      .group = "Data",
      DQ_INTO(multi_options, limit),
-     .help = "pictures of each network, which are read before the start (default: at most 16)",
+     .help = "pictures of each network (default: at most 16)",
      .details = "Requests take the pictures by turns."},
     {.name = "timeline",
      .type = DQ_OPTION_FILE,
@@ -87,7 +112,10 @@ static const dq_option rows[] = {
 
 // ---- Networks ----
 
-enum { PICTURES = 16 }; // of each network, where no limit is given
+enum {
+  PICTURES = 16,          // of each network, where no limit is given
+  DECODE_IN_REQUESTS = 1, // of dq_multi_operand.decode
+};
 
 // As dq-bench and dq-run --data compute convolutions.
 static const dq_conv_setting convolutions = {NULL, DQ_CONV_AUTO};
@@ -142,31 +170,68 @@ static dq_status read_samples(dq_multi_loaded *loaded, dq_data *data, dq_arena *
   return status;
 }
 
-static dq_status open_with_data(dq_multi_loaded *loaded, const multi_options *options, const dq_context *context,
+// dq_source.read
+static dq_status read_sample(void *user, int sample, dq_plan *plan, dq_error *error) {
+  return dq_runner_read_into(user, sample, plan, error);
+}
+
+// Requests read their pictures themselves.
+static void set_reading(dq_multi_loaded *loaded) {
+  loaded->source.sample_count = (int)dq_data_count(loaded->data);
+  loaded->source.read = read_sample;
+  loaded->source.user = &loaded->runner;
+}
+
+// Decides in how many threads the jobs of the network run; *context receives the context of its session.
+static dq_status choose_threads(dq_multi_loaded *loaded, const multi_options *options, const dq_multi *multi,
+                                const dq_context **context, dq_error *error) {
+  const int given = loaded->operand->threads, rule = given >= 0 ? given : options->measures ? DQ_THREADS_AUTO : 0;
+  DQ_TRY(dq_job_threads_choose(&loaded->threads, rule, multi, loaded->graph, &loaded->settings, error));
+  *context = dq_multi_context(multi, loaded->threads.all_threads);
+  return DQ_OK;
+}
+
+// What an operand lacks comes from the options; its own preprocessing replaces all of theirs.
+static dq_data_arguments data_arguments(const dq_multi_operand *operand, const multi_options *options) {
+  const bool own = operand->preset || operand->preprocess;
+  return (dq_data_arguments){.data = operand->data ? operand->data : options->data,
+                             .preset = own ? operand->preset : options->preset,
+                             .preprocess = own ? operand->preprocess : options->preprocess,
+                             .norm = options->norm,
+                             .limit = operand->limit ? operand->limit : options->limit};
+}
+
+static dq_status open_with_data(dq_multi_loaded *loaded, const multi_options *options, const dq_multi *multi,
                                 dq_arena *arena, dq_error *error) {
-  const dq_multi_operand *operand = loaded->operand;
-  dq_data_arguments arguments = {.data = operand->data ? operand->data : options->data,
-                                 .preset = operand->preset,
-                                 .limit = operand->limit ? operand->limit : options->limit};
-  dq_data *data;
+  const dq_context *context = dq_multi_context(multi, false);
+  dq_data_arguments arguments = data_arguments(loaded->operand, options);
   dq_recall_preset(&arguments, loaded->graph, context);
   dq_data_options data_options = dq_data_options_of(&arguments, options->common.seed);
   data_options.fewer = !data_options.limit;
   if (!data_options.limit) data_options.limit = PICTURES;
-  DQ_TRY(dq_data_open(&data, &data_options, context, error));
+  DQ_TRY(dq_data_open(&loaded->data, &data_options, context, error));
+  DQ_TRY(dq_complete_shapes(&loaded->settings.shapes, loaded->graph, loaded->data, arena, error));
+  DQ_TRY(choose_threads(loaded, options, multi, &context, error));
   const dq_runner_options settings = {.session = loaded->settings};
-  dq_status status = dq_runner_open(&loaded->runner, loaded->graph, data, &settings, context, error);
+  DQ_TRY(dq_runner_open(&loaded->runner, loaded->graph, loaded->data, &settings, context, error));
   loaded->session = &loaded->runner.session;
-  if (status == DQ_OK) status = read_samples(loaded, data, arena, error);
-  dq_data_free(data);
-  return status;
+  if (loaded->operand->decode == DECODE_IN_REQUESTS) set_reading(loaded);
+  else DQ_TRY(read_samples(loaded, loaded->data, arena, error));
+  return DQ_OK;
 }
 
-static dq_status open_with_noise(dq_multi_loaded *loaded, const dq_context *context, dq_arena *arena, dq_error *error) {
+static dq_status open_with_noise(dq_multi_loaded *loaded, const multi_options *options, const dq_multi *multi,
+                                 dq_arena *arena, dq_error *error) {
+  const dq_context *context;
   const dq_multi_operand *operand = loaded->operand;
-  if (operand->preset || operand->limit)
-    return dq_fail(error, DQ_USAGE, "%s= needs data=", operand->preset ? "preset" : "limit");
+  const char *key = operand->preset       ? "preset"
+                    : operand->preprocess ? "preprocess"
+                    : operand->limit      ? "limit"
+                                          : "decode";
+  if (operand->preset || operand->preprocess || operand->limit || operand->decode >= 0)
+    return dq_fail(error, DQ_USAGE, "%s= needs data=", key);
   loaded->session = &loaded->own;
+  DQ_TRY(choose_threads(loaded, options, multi, &context, error));
   DQ_TRY(dq_session_open(&loaded->own, loaded->graph, &loaded->settings, context, error));
   return set_noise(loaded, context->seed, arena, error);
 }
@@ -184,20 +249,19 @@ static void set_source(dq_multi_loaded *loaded, int network) {
 
 static dq_status load_network(dq_multi_loaded *loaded, const multi_options *options, dq_multi *multi, dq_arena *arena,
                               dq_error *error) {
-  const dq_context *context = dq_multi_context(multi);
   const dq_multi_operand *operand = loaded->operand;
   const char *shape = operand->shape;
-  DQ_TRY(dq_model_open(&loaded->graph, operand->path, context, error));
+  DQ_TRY(dq_model_open(&loaded->graph, operand->path, dq_multi_context(multi, false), error));
   dq_option_list shapes = {.items = &shape, .count = shape != NULL};
   loaded->settings =
       (dq_session_options){.spent = loaded->graph, .lent = true, .convolutions = &convolutions, .convolution_count = 1};
   dq_status status = dq_read_shapes(&shapes, loaded->graph, 1, arena, &loaded->settings.shapes, error);
   bool data = operand->data || options->data;
   if (status == DQ_OK)
-    status =
-        data ? open_with_data(loaded, options, context, arena, error) : open_with_noise(loaded, context, arena, error);
+    status = data ? open_with_data(loaded, options, multi, arena, error)
+                  : open_with_noise(loaded, options, multi, arena, error);
   if (status == DQ_OK) set_source(loaded, dq_multi_networks(multi));
-  if (status == DQ_OK) status = dq_multi_add(multi, loaded->session, error);
+  if (status == DQ_OK) status = dq_multi_add(multi, loaded->session, loaded->threads.all_threads, error);
   return status == DQ_OK ? DQ_OK : dq_error_prefix(error, status, "%s", operand->path);
 }
 
@@ -210,8 +274,12 @@ static dq_status check_operands(const dq_multi_operand *operands, const multi_op
       return dq_fail(error, DQ_USAGE, "%s: late= needs fps= or --trace: a sender otherwise waits for its request",
                      options->common.operands[i]);
   }
-  if (options->limit && !data)
-    return dq_fail(error, DQ_USAGE, "option '--limit' needs '--data' or a network with data=");
+  const char *option = options->limit        ? "limit"
+                       : options->preset     ? "preset"
+                       : options->preprocess ? "preprocess"
+                       : options->norm       ? "norm"
+                                             : NULL;
+  if (option && !data) return dq_fail(error, DQ_USAGE, "option '--%s' needs '--data' or a network with data=", option);
   return DQ_OK;
 }
 
@@ -229,10 +297,10 @@ static dq_status load_networks(dq_multi_run *run, const multi_options *options, 
   for (int i = 0; i < run->count; i++) {
     run->loaded[i].operand = &operands[i];
     run->names[i] = operands[i].name;
-    DQ_TRY(dq_check_stop(dq_multi_context(run->multi), error));
+    DQ_TRY(dq_check_stop(dq_multi_context(run->multi, false), error));
     DQ_TRY(load_network(&run->loaded[i], options, run->multi, arena, error));
     run->sources[i] = run->loaded[i].source;
-    dq_progress(dq_multi_context(run->multi), "loading", i + 1, run->count);
+    dq_progress(dq_multi_context(run->multi, false), "loading", i + 1, run->count);
   }
   run->loading = dq_seconds() - start;
   return DQ_OK;
@@ -243,6 +311,7 @@ static void close_networks(dq_multi_run *run) {
   for (int i = 0; run->loaded && i < run->count; i++) {
     dq_session_close(&run->loaded[i].own);
     dq_runner_close(&run->loaded[i].runner);
+    dq_data_free(run->loaded[i].data);
     dq_graph_free(run->loaded[i].graph);
   }
   if (run->records) dq_source_records_free(run->records, run->count);
@@ -356,7 +425,8 @@ const dq_command dq_verb_multi = {
     .description =
         "Runs requests of several networks in one process: each network is cut into jobs of consecutive steps by "
         "measured time, the jobs of all requests wait in one queue, and --threads workers run them, one thread for "
-        "each job. The weights of a network are in memory once, and convolutions are computed as by dq-run --data. The "
+        "each job; with threads=all workers that have no job help. The weights of a network are in memory once, and "
+        "convolutions are computed as by dq-run --data. The "
         "outputs are those of the network alone, whatever "
         "the options are; the command compares them in every request.\n"
         "\n"
@@ -365,7 +435,13 @@ const dq_command dq_verb_multi = {
         "clock; without it the next request follows when the last has ended. late=queue|drop: a request that comes "
         "while the one before has not ended waits (queue), or is dropped and counted. deadline=TIME: from the arrival "
         "to the deadline (with fps=: the time to the next request). priority=low|normal|high: for --policy priority. "
-        "data=SPEC, preset=NAME, limit=N: pictures, as --data, --preset and --limit of dq-run. shape=NAME=N,3,224,224: "
+        "data=SPEC, preset=NAME, preprocess=K=V,..., limit=N: pictures, as the options of dq-run of these "
+        "names. decode=start|request: "
+        "pictures are decoded before the run and requests copy them (start), or each request reads and decodes its "
+        "picture as its first job, which counts in its times (request). threads=one|all|auto: "
+        "jobs run in one thread (one, as long as there is no --auto), in all threads that have no job (all), or in "
+        "what "
+        "is faster of the two for the network alone, measured before the run (auto). shape=NAME=N,3,224,224: "
         "sizes that the model leaves open. name=NAME: how tables and traces call the network.\n"
         "\n"
         "Before the run the command measures each network alone. Slowdown is the mean time of a request, from arrival "

@@ -17,7 +17,10 @@ static const dq_option keys[] = {
     {.name = "priority", .type = DQ_OPTION_ENUM, .choices = "low|normal|high", DQ_INTO(dq_multi_operand, priority)},
     {.name = "data", .type = DQ_OPTION_STRING, DQ_INTO(dq_multi_operand, data)},
     {.name = "preset", .type = DQ_OPTION_STRING, DQ_INTO(dq_multi_operand, preset)},
+    {.name = "preprocess", .type = DQ_OPTION_STRING, DQ_INTO(dq_multi_operand, preprocess)},
     {.name = "limit", .type = DQ_OPTION_INT, .minimum = 1, .maximum = 1000000, DQ_INTO(dq_multi_operand, limit)},
+    {.name = "decode", .type = DQ_OPTION_ENUM, .choices = "start|request", DQ_INTO(dq_multi_operand, decode)},
+    {.name = "threads", .type = DQ_OPTION_ENUM, .choices = "one|all|auto", DQ_INTO(dq_multi_operand, threads)},
     {.name = "shape", .type = DQ_OPTION_STRING, DQ_INTO(dq_multi_operand, shape)},
     {.name = "name", .type = DQ_OPTION_STRING, DQ_INTO(dq_multi_operand, name)},
 };
@@ -31,11 +34,17 @@ static int key_at(const char *text) {
   return -1;
 }
 
-// The end of a value: a comma before another key, or the end of the text. Of all values but that of data= and shape=
-// the first comma is the end, so that a mistyped key behind it is seen.
+// Whether the values of a key may hold commas.
+static bool has_commas(int key) {
+  const size_t offset = keys[key].offset;
+  return offset == offsetof(dq_multi_operand, data) || offset == offsetof(dq_multi_operand, shape) ||
+         offset == offsetof(dq_multi_operand, preprocess);
+}
+
+// The end of a value: a comma before another key, or the end of the text. Of values without commas the first comma is
+// the end, so that a mistyped key behind it is seen.
 static char *value_end(char *value, int key) {
-  bool long_one =
-      keys[key].offset == offsetof(dq_multi_operand, data) || keys[key].offset == offsetof(dq_multi_operand, shape);
+  const bool long_one = has_commas(key);
   for (char *comma = value; (comma = strchr(comma, ',')); comma++)
     if (!long_one || key_at(comma + 1) >= 0) return comma;
   return value + strlen(value);
@@ -48,7 +57,9 @@ static dq_status unknown_key(const char *text, dq_error *error) {
   for (int k = 0; k < KEYS; k++) dq_nearest_offer(&nearest, keys[k].name);
   dq_fail(error, DQ_USAGE, "unknown key '%s'", word);
   if (nearest.name) dq_error_hint(error, "did you mean '%s='?", nearest.name);
-  else dq_error_hint(error, "keys are n, fps, late, deadline, priority, data, preset, limit, shape and name");
+  else
+    dq_error_hint(error, "keys are n, fps, late, deadline, priority, data, preset, preprocess, limit, decode, "
+                         "threads, shape and name");
   return DQ_USAGE;
 }
 
@@ -85,7 +96,7 @@ static char *first_key(char *text) {
 }
 
 static dq_status parse(dq_multi_operand *operand, const char *text, dq_arena *arena, dq_error *error) {
-  *operand = (dq_multi_operand){.instances = 1, .late = -1, .priority = 1};
+  *operand = (dq_multi_operand){.instances = 1, .late = -1, .decode = -1, .threads = -1, .priority = 1};
   char *copy = dq_arena_strdup(arena, text);
   if (!copy) return dq_fail_memory(error, strlen(text));
   char *comma = first_key(copy);

@@ -22,6 +22,8 @@ static const dq_column network_columns[] = {
     {"largest_ms", "Largest", DQ_COLUMN_REAL, "ms", 3, 0, 4},
     {"waiting_ms", "Waiting", DQ_COLUMN_REAL, "ms", 3, 0, 5},
     {"running_ms", "Running", DQ_COLUMN_REAL, "ms", 3, 0, 5},
+    {"decoding_ms", "Decoding", DQ_COLUMN_REAL, "ms", 3, 0, 5},
+    {"helped_ms", "Helped", DQ_COLUMN_REAL, "ms", 3, 0, 5},
     {"alone_ms", "Alone", DQ_COLUMN_REAL, "ms", 3, 0, 3},
     {"slowdown", "Slowdown", DQ_COLUMN_REAL, NULL, 2, 0, 1},
     {"dropped", "Dropped", DQ_COLUMN_INT, NULL, 0, 0, 4},
@@ -29,6 +31,9 @@ static const dq_column network_columns[] = {
     {"unfinished", "Unfinished", DQ_COLUMN_INT, NULL, 0, 0, 7},
     {"failed", "Failed", DQ_COLUMN_INT, NULL, 0, 0, 7},
     {"different", "Different", DQ_COLUMN_INT, NULL, 0, 0, 8},
+    {"threads", "Threads", DQ_COLUMN_INT, NULL, 0, 0, 6},
+    {"one_thread_ms", "One thread", DQ_COLUMN_REAL, "ms", 3, 0, 8},
+    {"all_threads_ms", "All threads", DQ_COLUMN_REAL, "ms", 3, 0, 8},
     {"jobs", "Jobs", DQ_COLUMN_INT, NULL, 0, 0, 7},
     {"longest_job_ms", "Longest job", DQ_COLUMN_REAL, "ms", 3, 0, 7},
     {"packed_bytes", "Packed", DQ_COLUMN_BYTES, NULL, 0, 0, 9},
@@ -70,7 +75,8 @@ static double mean_of(const dq_source_record *record) {
 
 static void put_ms(dq_table *table, const char *key, double seconds) { dq_table_put_real(table, key, 1e3 * seconds); }
 
-static dq_status put_times(dq_table *table, const dq_source_record *record, dq_arena *arena, dq_error *error) {
+static dq_status put_times(dq_table *table, const dq_source *source, bool helped, const dq_source_record *record,
+                           dq_arena *arena, dq_error *error) {
   if (!record->count) return DQ_OK;
   const size_t bytes = (size_t)record->count * sizeof *record->times;
   double *sorted = dq_arena_copy(arena, record->times, bytes), mean = mean_of(record);
@@ -83,9 +89,19 @@ static dq_status put_times(dq_table *table, const dq_source_record *record, dq_a
   put_ms(table, "largest_ms", sorted[record->count - 1]);
   put_ms(table, "waiting_ms", mean - record->running / (double)record->count);
   put_ms(table, "running_ms", record->running / (double)record->count);
+  if (source->read) put_ms(table, "decoding_ms", record->reading / (double)record->count);
+  if (helped) put_ms(table, "helped_ms", record->helping / (double)record->count);
   dq_table_put_real(table, "slowdown", mean / record->alone);
   dq_arena_release(arena, sorted);
   return DQ_OK;
+}
+
+static void put_threads(dq_table *table, const dq_multi_run *run, int i) {
+  const dq_thread_choice *choice = &run->loaded[i].threads;
+  dq_table_put_int(table, "threads", dq_multi_threads(run->multi, run->sources[i].network));
+  if (!(choice->one > 0)) return;
+  put_ms(table, "one_thread_ms", choice->one);
+  put_ms(table, "all_threads_ms", choice->all);
 }
 
 // A node without a name is called by what it makes.
@@ -131,7 +147,7 @@ static dq_status put_network(dq_table *table, dq_table *jobs, const dq_multi_run
   dq_table_put_int(table, "senders", run->sources[i].senders);
   dq_table_put_int(table, "requests", record->count);
   dq_table_put_real(table, "per_second", (double)record->count / run->elapsed);
-  DQ_TRY(put_times(table, record, arena, error));
+  DQ_TRY(put_times(table, &run->sources[i], run->loaded[i].threads.all_threads, record, arena, error));
   put_ms(table, "alone_ms", record->alone);
   dq_table_put_int(table, "dropped", record->dropped);
   if (run->sources[i].deadline > 0) dq_table_put_int(table, "missed", record->missed);
@@ -139,6 +155,7 @@ static dq_status put_network(dq_table *table, dq_table *jobs, const dq_multi_run
   dq_table_put_int(table, "failed", record->failed);
   dq_table_put_int(table, "different", record->different);
   dq_table_put_int(table, "packed_bytes", (int64_t)dq_plan_memory_of(run->loaded[i].session->plan).packed);
+  put_threads(table, run, i);
   put_cut(table, jobs, run, i);
   put_digest(table, &run->sources[i], record);
   return DQ_OK;
@@ -184,7 +201,8 @@ static dq_status put_run(dq_table *table, const dq_multi_run *run, dq_arena *are
 dq_status dq_multi_report(const dq_multi_run *run, dq_report *report, dq_arena *arena, dq_error *error) {
   dq_table *networks = dq_report_table(report, &network_layout), *jobs = dq_report_table(report, &job_layout);
   dq_table_files_only(jobs);
-  static const char *const details[] = {"model", "mean_ms", "failed", "different", "packed_bytes", "digest", "senders"};
+  static const char *const details[] = {"model",  "mean_ms", "failed",        "different",     "packed_bytes",
+                                        "digest", "senders", "one_thread_ms", "all_threads_ms"};
   for (int i = 0; i < DQ_COUNT(details); i++) dq_table_column_files_only(networks, details[i]);
   for (int i = 0; i < run->count; i++) DQ_TRY(put_network(networks, jobs, run, i, arena, error));
   return put_run(dq_report_table(report, &run_layout), run, arena, error);

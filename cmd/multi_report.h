@@ -5,6 +5,7 @@
 #include "cmd/data.h"
 #include "cmd/multi_operands.h"
 #include "lib/multi/arrivals.h"
+#include "lib/multi/job_threads.h"
 #include "lib/render/report.h"
 #include "lib/report/report_jobs.h"
 #include "lib/session/runner.h"
@@ -13,9 +14,11 @@ typedef struct dq_multi_loaded {
   const dq_multi_operand *operand;
   dq_graph *graph;             // owned
   dq_session_options settings; // of the session
+  dq_data *data;               // owned; with data
   dq_runner runner;            // owned; with data
   dq_session own;              // owned; without data
   const dq_session *session;   // that of one of both
+  dq_thread_choice threads;
   dq_source source;
 } dq_multi_loaded;
 

@@ -29,6 +29,10 @@ typedef struct dq_queue_options {
   const char *policy; // whose job runs next: "fifo" (default, also NULL), "round-robin" (the networks by turns),
                       // "priority" or "edf" (earliest deadline first)
   double job_time;    // seconds that a job should take at most, above 0; default 0.001
+  // What jobs of a network run in: "one" thread (default, also NULL); "all": threads that have no job help, so that a
+  // network which is alone is as fast as with all threads; "auto": what is faster of the two, which dq_queue_add
+  // measures for each network, on noise, for half a second or three rounds.
+  const char *threads;
 } dq_queue_options;
 
 void dq_queue_defaults(dq_queue_options *options, size_t size);

@@ -5,7 +5,7 @@
 
 #include "lib/api/api_internal.h"
 #include "lib/base/clock.h"
-#include "lib/multi/multi.h"
+#include "lib/multi/job_threads.h"
 
 typedef struct queue_network {
   dq_model *model;
@@ -15,6 +15,7 @@ typedef struct queue_network {
 struct dq_queue {
   dq_engine *engine;
   dq_multi *multi;
+  dq_job_threads threads;
   queue_network **networks; // each stays where it is
   int count;
 };
@@ -43,6 +44,9 @@ static dq_status open_queue(dq_queue *queue, dq_engine *engine, const dq_queue_o
     return dq_fail(error, DQ_USAGE, "job_time is %g, expected a time above 0", given.job_time);
   int policy = dq_job_policy_find(given.policy ? given.policy : "fifo");
   if (policy < 0) return dq_fail(error, DQ_USAGE, "policy is '%.100s', which is none", given.policy);
+  int threads = dq_job_threads_find(given.threads ? given.threads : "one");
+  if (threads < 0) return dq_fail(error, DQ_USAGE, "threads is '%.100s', expected one, all or auto", given.threads);
+  queue->threads = threads;
   dq_multi_options settings = {.workers = given.workers ? given.workers : dq_pool_threads(engine->context.pool),
                                .policy = dq_job_policy_at(policy),
                                .job_time = given.job_time};
@@ -78,8 +82,12 @@ static dq_status open_network(queue_network *network, dq_queue *queue, const dq_
   int64_t batch;
   DQ_TRY(dq_api_session(&settings, &batch, network->model, options, arena, error));
   settings.lent = true;
-  DQ_TRY(dq_session_open(&network->session, network->model->graph, &settings, dq_multi_context(queue->multi), error));
-  return dq_multi_add(queue->multi, &network->session, error);
+  const dq_graph *graph = network->model->graph;
+  dq_thread_choice choice;
+  DQ_TRY(dq_job_threads_choose(&choice, queue->threads, queue->multi, graph, &settings, error));
+  const dq_context *context = dq_multi_context(queue->multi, choice.all_threads);
+  DQ_TRY(dq_session_open(&network->session, graph, &settings, context, error));
+  return dq_multi_add(queue->multi, &network->session, choice.all_threads, error);
 }
 
 dq_code dq_queue_add(dq_queue *queue, dq_model *model, const dq_network_options *options, int *network,

@@ -11,7 +11,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
 enum {
@@ -47,11 +46,12 @@ struct dq_pool {
   pthread_mutex_t lock; // only to sleep and to wake
   pthread_cond_t begin, done;
   int threads;
+  int caller; // the number of the caller, which it reads alone
   bool looks; // not where threads have to share processors
   // NULL: nobody observes. Atomic as a thread may look at a job that is over.
   _Atomic(dq_pool_share_done *) share_done;
   _Atomic(void *) share_user;
-  worker *workers; // threads - 1 of them; the caller is thread 0
+  worker *workers; // threads - 1 of them, the caller being thread 0; NULL: the pool is open
 };
 
 static int piece_count(int64_t count, int threads) {
@@ -147,6 +147,10 @@ static void part_from(int processor) {
   if (CPU_COUNT(&others) && !sched_setaffinity(0, sizeof others, &others)) sched_setaffinity(0, sizeof all, &all);
 }
 
+static void wake_caller(dq_pool *pool) {
+  if (pool->caller_asleep) wake(pool, &pool->done);
+}
+
 static void *worker_main(void *argument) {
   worker *self = argument;
   dq_pool *pool = self->pool;
@@ -155,7 +159,7 @@ static void *worker_main(void *argument) {
     if (pool->stop) return NULL;
     seen = pool->number;
     if (pool->looks) part_from(pool->processor);
-    if (run_share(pool, seen, self->index) && pool->caller_asleep) wake(pool, &pool->done);
+    if (run_share(pool, seen, self->index)) wake_caller(pool);
   }
 }
 
@@ -171,17 +175,25 @@ static void stop_workers(dq_pool *pool, int started) {
   free(pool);
 }
 
-dq_pool *dq_pool_new(int threads) {
+dq_pool *dq_pool_new_open(int threads) {
   dq_pool *pool = aligned_alloc(LINE, sizeof *pool);
   if (!pool) return NULL;
   *pool = (dq_pool){.threads = threads, .looks = threads <= dq_processors()};
   pthread_mutex_init(&pool->lock, NULL);
   pthread_cond_init(&pool->begin, NULL);
   pthread_cond_init(&pool->done, NULL);
-  pool->workers = calloc((size_t)threads, sizeof *pool->workers);
   pool->shares = aligned_alloc(LINE, (size_t)threads * sizeof *pool->shares);
-  bool ready = pool->workers && pool->shares;
-  for (int t = 0; ready && t < threads; t++) pool->shares[t].span = 0;
+  for (int t = 0; pool->shares && t < threads; t++) pool->shares[t].span = 0;
+  if (pool->shares) return pool;
+  stop_workers(pool, 0);
+  return NULL;
+}
+
+dq_pool *dq_pool_new(int threads) {
+  dq_pool *pool = dq_pool_new_open(threads);
+  if (!pool) return NULL;
+  pool->workers = calloc((size_t)threads, sizeof *pool->workers);
+  bool ready = pool->workers;
   int started = 0;
   while (ready && started < threads - 1) {
     worker *next = &pool->workers[started];
@@ -195,14 +207,37 @@ dq_pool *dq_pool_new(int threads) {
 }
 
 void dq_pool_free(dq_pool *pool) {
-  if (pool) stop_workers(pool, pool->threads - 1);
+  if (pool) stop_workers(pool, pool->workers ? pool->threads - 1 : 0);
+}
+
+void dq_pool_set_caller(dq_pool *pool, int thread) { pool->caller = thread; }
+
+// Looks around for a loop after loop `seen`, at least once; whether there is one.
+static bool look_for_loop(dq_pool *pool, unsigned seen, bool (*wanted)(void *user), void *user) {
+  double end = dq_seconds() + PATIENCE;
+  do {
+    for (int i = 0; i < LOOKS; i++, rest())
+      if (is_called(pool, seen) || wanted(user)) return is_called(pool, seen);
+  } while (pool->looks && dq_seconds() < end);
+  return false;
+}
+
+bool dq_pool_help(dq_pool *pool, int thread, bool (*wanted)(void *user), void *user) {
+  unsigned seen = pool->number - 1; // the present loop may not be over
+  while (!wanted(user)) {
+    if (!look_for_loop(pool, seen, wanted, user)) return wanted(user);
+    seen = pool->number;
+    if (pool->looks) part_from(pool->processor);
+    if (run_share(pool, seen, thread)) wake_caller(pool);
+  }
+  return true;
 }
 
 int dq_pool_threads(const dq_pool *pool) { return pool ? pool->threads : 1; }
 
 void dq_pool_run(dq_pool *pool, int64_t count, dq_pool_work *work, void *argument) {
   if (!pool || pool->threads == 1 || count <= 1) {
-    for (int64_t i = 0; i < count; i++) work(argument, i, 0);
+    for (int64_t i = 0; i < count; i++) work(argument, i, pool ? pool->caller : 0);
     return;
   }
   unsigned number = pool->number + 1;
@@ -216,7 +251,7 @@ void dq_pool_run(dq_pool *pool, int64_t count, dq_pool_work *work, void *argumen
     pool->shares[t].span = (uint_least64_t)number << 32 | pieces * t / threads << 16 | pieces * (t + 1) / threads;
   pool->number = number;
   if (pool->asleep) wake(pool, &pool->begin);
-  if (!run_share(pool, number, 0)) wait_for_others(pool);
+  if (!run_share(pool, number, pool->caller)) wait_for_others(pool);
 }
 
 void dq_pool_observe(dq_pool *pool, dq_pool_share_done *done, void *user) {

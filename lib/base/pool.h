@@ -3,6 +3,7 @@
 #ifndef DQ_BASE_POOL_H
 #define DQ_BASE_POOL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct dq_pool dq_pool;
@@ -13,10 +14,20 @@ dq_pool *dq_pool_new(int threads);
 void dq_pool_free(dq_pool *pool);         // ends the threads; NULL is allowed
 int dq_pool_threads(const dq_pool *pool); // with the caller; 1 for NULL
 
+// A pool that starts no thread: threads of the program take part in its loops by dq_pool_help, when they have nothing
+// else to do. A loop does not wait for helpers; its caller does what they leave. NULL when there is no memory.
+dq_pool *dq_pool_new_open(int threads);
+// Sets the number that the caller of the next loops of an open pool has, 0 to threads - 1; 0 at first.
+void dq_pool_set_caller(dq_pool *pool, int thread);
+// Takes part in the loops of an open pool as thread `thread`, a number that neither another helper nor the caller has,
+// until wanted(user), which is called between loops, returns true, or no loop has come for some 100 us. Returns whether
+// wanted returned true. At any time, also while there is no loop; the pool must outlive the call.
+bool dq_pool_help(dq_pool *pool, int thread, bool (*wanted)(void *user), void *user);
+
 // Calls work(argument, i, thread) once for every i in [0, count) and returns when all calls have returned. `thread` is
-// in [0, threads), 0 for the caller; no two calls that run at the same time have the same number. A thread begins with
-// the same part of [0, count) in every run, so that data of the last run may still be in its cache. A NULL pool runs
-// everything in the caller. `work` must not call dq_pool_run on the same pool.
+// in [0, threads), 0 for the caller (dq_pool_set_caller); no two calls that run at the same time have the same number.
+// A thread begins with the same part of [0, count) in every run, so that data of the last run may still be in its
+// cache. A NULL pool runs everything in the caller. `work` must not call dq_pool_run on the same pool.
 typedef void dq_pool_work(void *argument, int64_t i, int thread);
 void dq_pool_run(dq_pool *pool, int64_t count, dq_pool_work *work, void *argument);
 

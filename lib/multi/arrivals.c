@@ -17,6 +17,7 @@ typedef struct arrival_run arrival_run;
 typedef struct arrival_slot {
   dq_multi_request *request;
   arrival_run *load;
+  const dq_source *origin; // sources[source]
   int source, sender, sample;
   int64_t arrival;
   struct arrival_slot *next, *next_free; // of all, and of the free ones of the source
@@ -60,7 +61,20 @@ static uint64_t digest_of(const dq_multi_request *request, int outputs) {
 
 static int outputs_of(const dq_multi_request *request) { return dq_multi_outputs(request->multi, request->network); }
 
-static void set_inputs(dq_multi_request *request, const dq_source *source, int sample) {
+// dq_multi_request.prepare
+static dq_status read_sample(void *user, dq_plan *plan, dq_error *error) {
+  const arrival_slot *slot = user;
+  return slot->origin->read(slot->origin->user, slot->sample, plan, error);
+}
+
+// Sets the inputs of the request of a slot.
+static void set_inputs(arrival_slot *slot, const dq_source *source, int sample) {
+  dq_multi_request *request = slot->request;
+  slot->origin = source;
+  slot->sample = sample;
+  request->user = slot;
+  request->prepare = source->read ? read_sample : NULL;
+  if (source->read) return;
   int inputs = dq_multi_inputs(request->multi, request->network);
   memcpy(request->inputs, source->samples[sample], (size_t)inputs * sizeof *request->inputs);
 }
@@ -79,8 +93,9 @@ static bool add_time(dq_source_record *record, double time) {
 
 // ---- Alone ----
 
-static dq_status run_once(dq_multi_request *request, const dq_source *source, int sample, dq_error *error) {
-  set_inputs(request, source, sample);
+static dq_status run_once(arrival_slot *slot, const dq_source *source, int sample, dq_error *error) {
+  dq_multi_request *request = slot->request;
+  set_inputs(slot, source, sample);
   DQ_TRY(dq_multi_submit(request, error));
   dq_multi_wait(request, -1);
   if (request->status != DQ_OK) *error = request->error;
@@ -92,11 +107,12 @@ static dq_status run_once(dq_multi_request *request, const dq_source *source, in
 static dq_status run_alone(dq_multi_request *request, const dq_source *source, double seconds, dq_source_record *record,
                            dq_error *error) {
   int64_t succeeded = 0, sum = 0;
-  run_once(request, source, 0, error);
+  arrival_slot slot = {.request = request};
+  run_once(&slot, source, 0, error);
   const double start = dq_seconds();
   for (int64_t run = 0; run < source->sample_count || dq_seconds() - start < seconds; run++) {
     int sample = (int)(run % source->sample_count);
-    dq_status status = run_once(request, source, sample, error);
+    dq_status status = run_once(&slot, source, sample, error);
     if (status == DQ_CANCELLED || (status != DQ_OK && !succeeded && run + 1 >= source->sample_count)) return status;
     if (status != DQ_OK) continue;
     sum += request->finish - request->submitted;
@@ -118,7 +134,7 @@ dq_status dq_arrivals_alone(dq_multi *multi, const dq_source *sources, int count
     dq_multi_request_close(request);
     records[i].failed = status != DQ_OK; // the source that the message is about
     if (status != DQ_OK) return status;
-    dq_progress(dq_multi_context(multi), "measuring alone", i + 1, count);
+    dq_progress(dq_multi_context(multi, false), "measuring alone", i + 1, count);
   }
   return DQ_OK;
 }
@@ -137,8 +153,7 @@ static void submit(arrival_run *load, arrival_slot *slot, int64_t arrival) {
   dq_source_record *record = &load->records[slot->source];
   dq_multi_request *request = slot->request;
   slot->arrival = arrival;
-  slot->sample = (int)(record->sent % source->sample_count);
-  set_inputs(request, source, slot->sample);
+  set_inputs(slot, source, (int)(record->sent % source->sample_count));
   request->priority = source->priority;
   request->deadline = source->deadline > 0 ? arrival + (int64_t)(1e9 * source->deadline) : INT64_MAX;
   record->sent++;
@@ -164,6 +179,8 @@ static void record_request(arrival_run *load, const arrival_slot *slot, uint64_t
     if (!record->failed++) record->error = request->error;
   } else if (add_time(record, 1e-9 * (double)(request->finish - slot->arrival))) {
     record->running += 1e-9 * (double)request->running;
+    record->reading += 1e-9 * (double)request->preparing;
+    record->helping += 1e-9 * (double)request->helping;
     record->missed += request->finish > request->deadline;
     record->different += digest != record->digests[slot->sample];
   } else {
@@ -212,7 +229,7 @@ static arrival_slot *find_slot(arrival_run *load, int source) {
     return NULL;
   }
   found->load = load, found->source = source;
-  found->request->ended = request_ended, found->request->user = found;
+  found->request->ended = request_ended;
   found->next = load->slots;
   return load->slots = found;
 }
@@ -292,7 +309,7 @@ static void sleep_until(int64_t time) {
 enum { LOOK = 50000000 }; // nanoseconds between two looks at whether the work was stopped
 
 static void run_clock(arrival_run *load) {
-  const dq_context *context = dq_multi_context(load->multi);
+  const dq_context *context = dq_multi_context(load->multi, false);
   while (!dq_is_stopped(context)) {
     pthread_mutex_lock(&load->lock);
     bool open = send_due(load) && !load->closing;
@@ -308,7 +325,7 @@ static void run_clock(arrival_run *load) {
 
 static dq_status open_load(arrival_run *load, dq_error *error) {
   for (int i = 0; i < load->source_count; i++) load->sender_count += load->sources[i].senders;
-  load->arena = dq_context_arena(dq_multi_context(load->multi));
+  load->arena = dq_context_arena(dq_multi_context(load->multi, false));
   if (!load->arena) return dq_fail_memory(error, 0);
   load->senders = DQ_NEW_ARRAY(load->arena, load->sender_count, arrival_sender);
   load->free_slots = DQ_NEW_ARRAY(load->arena, load->source_count, arrival_slot *);
@@ -390,7 +407,7 @@ dq_status dq_arrivals_run(dq_multi *multi, const dq_source *sources, int count, 
     if (status != DQ_OK && error) *error = load.error;
   }
   close_load(&load);
-  return status == DQ_OK ? dq_check_stop(dq_multi_context(multi), error) : status;
+  return status == DQ_OK ? dq_check_stop(dq_multi_context(multi, false), error) : status;
 }
 
 void dq_source_records_free(dq_source_record *records, int count) {

@@ -21,6 +21,10 @@ typedef struct dq_source {
   double deadline;       // seconds from the arrival of a request to its deadline; 0: none
   const void ***samples; // [sample_count][inputs]: the elements of the inputs of requests, which take them by turns
   int sample_count;
+  // Writes the inputs of sample `sample` to a plan as a job of the request (dq_multi_request.prepare), in place of
+  // `samples`; NULL: these are copied.
+  dq_status (*read)(void *user, int sample, dq_plan *plan, dq_error *error);
+  void *user; // of `read`
 } dq_source;
 
 typedef struct dq_arrival_options {
@@ -37,6 +41,8 @@ typedef struct dq_source_record {
   uint64_t *digests;  // [sample_count]: hashes of the outputs alone
   double *times;      // [count]: from arrival to end of the requests that succeeded, in the order in which they ended
   double running;     // sum over these of the time that workers worked for them
+  double reading;     // sum over these of the time of dq_source.read
+  double helping;     // sum over these of the time that other workers worked for them
   int64_t count;      // of requests that succeeded
   int64_t sent;       // requests that arrived
   int64_t dropped;    // by the rule on late ones

@@ -7,14 +7,19 @@
 #include "lib/base/clock.h"
 #include "lib/multi/multi_internal.h"
 
+// Under the lock, after every change of the dispatcher.
+static void count_ready(dq_multi *multi) {
+  multi->ready = multi->dispatcher.waiting.count + multi->dispatcher.begun.count;
+}
+
 // ---- Requests that end ----
 
 // Ends a request that does not run, under the lock; its frame is no longer its own.
 static void finish(dq_multi *multi, dq_multi_request *request) {
   dq_multi_network *network = &multi->networks[request->network];
-  if (request->plan) network->idle[network->idle_count++] = request->plan;
+  if (request->lane) network->idle[network->idle_count++] = request->lane;
   if (request->frame) multi->frames[multi->free_frames++] = request->frame;
-  request->plan = NULL;
+  request->lane = NULL;
   request->frame = NULL;
   request->finish = dq_nanoseconds();
   request->state = DQ_REQUEST_ENDED;
@@ -29,6 +34,7 @@ static bool cancel_waiting(dq_multi *multi, dq_multi_request *request, bool begu
   if (there) request->cancelled = true;
   if (!*at_once) return there;
   dq_dispatcher_remove(&multi->dispatcher, &request->task);
+  count_ready(multi);
   request->status = dq_fail(&request->error, DQ_CANCELLED, "the request was cancelled");
   finish(multi, request);
   return true;
@@ -54,19 +60,56 @@ static dq_multi_request *request_of(dq_task *task) {
   return (dq_multi_request *)(void *)((char *)task - offsetof(dq_multi_request, task));
 }
 
-// The request whose job runs next, with a frame; NULL: the workers are to end.
-static dq_multi_request *wait_for_job(dq_multi *multi) {
-  dq_task *task;
-  while (!(task = dq_dispatcher_next(&multi->dispatcher)) && !multi->closing)
+// The pool of a job that runs; NULL: there is none that could be helped.
+static dq_pool *find_helped(const dq_multi *multi, int worker) {
+  for (int i = 1; i < multi->started; i++) {
+    const dq_multi_lane *lane = multi->workers[(worker + i) % multi->started].lane;
+    if (lane) return lane->context.pool;
+  }
+  return NULL;
+}
+
+static bool is_job_ready(void *user) { return ((dq_multi *)user)->ready > 0; }
+
+// Under the lock, which is open meanwhile. Helps jobs of others until there is a job to run, or sleeps until something
+// happens where there is nothing to help. *starts: how many jobs had begun when the worker looked last.
+static void help_or_sleep(dq_multi *multi, int worker, int64_t *starts) {
+  dq_pool *pool = *starts < multi->starts ? find_helped(multi, worker) : NULL;
+  *starts = multi->starts;
+  if (pool) {
+    pthread_mutex_unlock(&multi->lock);
+    dq_pool_help(pool, worker, is_job_ready, multi);
+    pthread_mutex_lock(&multi->lock);
+  } else {
+    multi->sleeping++;
     pthread_cond_wait(&multi->arrived, &multi->lock);
+    multi->sleeping--;
+  }
+}
+
+// The request whose job runs next, with a frame; NULL: the workers are to end.
+static dq_multi_request *wait_for_job(dq_multi *multi, int worker) {
+  dq_task *task;
+  int64_t starts = 0;
+  while (!(task = dq_dispatcher_next(&multi->dispatcher)) && !multi->closing) help_or_sleep(multi, worker, &starts);
   if (!task) return NULL;
+  count_ready(multi);
   dq_multi_request *request = request_of(task);
   if (request->state == DQ_REQUEST_BEGUN) return request;
   dq_multi_network *network = &multi->networks[request->network];
   request->state = DQ_REQUEST_BEGUN;
   request->frame = multi->frames[--multi->free_frames];
-  if (network->idle_count) request->plan = network->idle[--network->idle_count];
+  if (network->idle_count) request->lane = network->idle[--network->idle_count];
   return request;
+}
+
+// Under the lock. Lets others help the job that the worker is about to run.
+static void offer(dq_multi *multi, const dq_multi_request *request, int worker) {
+  dq_multi_lane *lane = request->job == DQ_JOB_PREPARE ? NULL : request->lane;
+  if (!lane || !lane->context.pool) return;
+  multi->workers[worker].lane = lane;
+  multi->starts++;
+  if (multi->sleeping) pthread_cond_broadcast(&multi->arrived);
 }
 
 // Under the lock, which is open while the job runs. Returns whether the request has ended.
@@ -74,18 +117,22 @@ static bool run_job(dq_multi *multi, dq_multi_request *request, int worker) {
   const int job = request->job;
   void (*between)(void *) = multi->between;
   void *between_user = multi->between_user;
+  offer(multi, request, worker);
   pthread_mutex_unlock(&multi->lock);
   int64_t begin = dq_nanoseconds();
-  bool last = dq_multi_run_job(request);
+  bool last = dq_multi_run_job(request, worker);
   int64_t end = dq_nanoseconds();
   request->running += end - begin;
+  if (job == DQ_JOB_PREPARE) request->preparing = end - begin;
   if (multi->options.job_done) multi->options.job_done(multi->options.user, worker, request, job, begin, end);
   if (between) between(between_user);
   pthread_mutex_lock(&multi->lock);
+  multi->workers[worker].lane = NULL;
   if (!last && request->cancelled)
     request->status = dq_fail(&request->error, DQ_CANCELLED, "the request was cancelled");
   if (!last && !request->cancelled) {
     dq_dispatcher_return(&multi->dispatcher, &request->task);
+    count_ready(multi);
     return false;
   }
   dq_dispatcher_end(&multi->dispatcher, &request->task);
@@ -97,7 +144,7 @@ static void *worker_main(void *argument) {
   dq_multi_worker *self = argument;
   dq_multi *multi = self->multi;
   pthread_mutex_lock(&multi->lock);
-  for (dq_multi_request *request; (request = wait_for_job(multi));) {
+  for (dq_multi_request *request; (request = wait_for_job(multi, self->index));) {
     void (*ended)(void *, dq_multi_request *) = request->ended;
     if (!run_job(multi, request, self->index) || !ended) continue;
     pthread_mutex_unlock(&multi->lock);
@@ -131,7 +178,7 @@ dq_status dq_multi_open(dq_multi **result, const dq_multi_options *options, cons
   multi->options = *options;
   multi->binding = *context;
   multi->binding.pool = NULL;
-  multi->running = multi->binding;
+  multi->binding_all = multi->running = multi->binding;
   multi->running.message = NULL;
   multi->running.progress = NULL;
   pthread_condattr_t monotonic;
@@ -141,7 +188,9 @@ dq_status dq_multi_open(dq_multi **result, const dq_multi_options *options, cons
   pthread_cond_init(&multi->arrived, NULL);
   pthread_cond_init(&multi->ended, &monotonic);
   pthread_condattr_destroy(&monotonic);
-  dq_status status = dq_dispatcher_open(&multi->dispatcher, options->policy, dq_multi_frames(multi), error);
+  multi->binding_all.pool = dq_pool_new_open(options->workers);
+  dq_status status = multi->binding_all.pool ? DQ_OK : dq_fail_memory(error, 0);
+  if (status == DQ_OK) status = dq_dispatcher_open(&multi->dispatcher, options->policy, dq_multi_frames(multi), error);
   if (status == DQ_OK) status = start_workers(multi, error);
   if (status == DQ_OK) *result = multi;
   else dq_multi_close(multi);
@@ -157,6 +206,7 @@ void dq_multi_close(dq_multi *multi) {
   for (int w = 0; w < multi->started; w++) pthread_join(multi->workers[w].thread, NULL);
   for (int n = 0; n < multi->network_count; n++) dq_multi_free_network(&multi->networks[n]);
   dq_dispatcher_close(&multi->dispatcher);
+  dq_pool_free(multi->binding_all.pool);
   dq_arena_free(multi->frame_arena);
   free(multi->networks);
   free(multi->workers);
@@ -173,7 +223,9 @@ void dq_multi_set_between(dq_multi *multi, void (*between)(void *user), void *us
   pthread_mutex_unlock(&multi->lock);
 }
 
-const dq_context *dq_multi_context(const dq_multi *multi) { return &multi->binding; }
+const dq_context *dq_multi_context(const dq_multi *multi, bool all_threads) {
+  return all_threads ? &multi->binding_all : &multi->binding;
+}
 
 // ---- Other threads ----
 
@@ -181,7 +233,7 @@ static dq_status check(const dq_multi_request *request, dq_error *error) {
   if (request->state == DQ_REQUEST_WAITING || request->state == DQ_REQUEST_BEGUN)
     return dq_fail(error, DQ_USAGE, "the request has not ended yet; wait for it, or open another one");
   const dq_plan *plan = request->multi->networks[request->network].session->plan;
-  for (int i = 0; i < dq_plan_input_count(plan); i++)
+  for (int i = 0; !request->prepare && i < dq_plan_input_count(plan); i++)
     if (!request->inputs[i])
       return dq_fail(error, DQ_USAGE, "input '%s' of the request is not set", dq_plan_input_name(plan, i));
   return DQ_OK;
@@ -194,11 +246,12 @@ static dq_status submit(dq_multi *multi, dq_multi_request *request, dq_error *er
   task->priority = request->priority;
   task->deadline = request->deadline;
   DQ_TRY(dq_dispatcher_add(&multi->dispatcher, task, error));
+  count_ready(multi);
   request->status = DQ_OK;
   request->error = (dq_error){0};
   request->submitted = dq_nanoseconds();
-  request->running = 0;
-  request->job = 0;
+  request->running = request->preparing = request->helping = 0;
+  request->job = request->prepare ? DQ_JOB_PREPARE : 0;
   request->cancelled = false;
   request->state = DQ_REQUEST_WAITING;
   multi->unfinished++;

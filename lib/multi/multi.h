@@ -1,6 +1,11 @@
 // Several networks in one process: requests wait in one queue, and worker threads run their jobs (job_cut.h), whose
-// order a policy decides (dispatcher.h). A job runs in one thread. Between two jobs of a request the worker may run
-// those of others, so that no request waits for a whole network.
+// order a policy decides (dispatcher.h). Between two jobs of a request the worker may run those of others, so that no
+// request waits for a whole network.
+//
+// A job is run by one worker. Workers that have no job to run help it, if its network is for all threads: they take
+// part in its loops (dq_pool_help) and leave as soon as there is a job, so that nothing waits for them. A network that
+// is alone is as fast as in a pool of as many threads as there are workers; where there are jobs enough, every worker
+// runs its own.
 //
 // All requests of a network read the same packed weights (dq_plan_share). The values of a request live in a frame, a
 // block that is large enough for every network; there is one for each worker and one more, for a request that comes
@@ -16,8 +21,10 @@
 typedef struct dq_multi dq_multi;
 typedef struct dq_multi_request dq_multi_request;
 
-// Called by the worker `worker` after it has run job `job` of a request, from `begin` to `end` in nanoseconds of
-// dq_nanoseconds. Workers call it at the same time.
+enum { DQ_JOB_PREPARE = -1 }; // the number of the job that prepares the inputs of a request
+
+// Called by the worker `worker` after it has run job `job` (or DQ_JOB_PREPARE) of a request, from `begin` to `end` in
+// nanoseconds of dq_nanoseconds. Workers call it at the same time.
 typedef void dq_multi_job_done(void *user, int worker, const dq_multi_request *request, int job, int64_t begin,
                                int64_t end);
 
@@ -40,18 +47,20 @@ void dq_multi_close(dq_multi *multi);
 // the request of the job has ended.
 void dq_multi_set_between(dq_multi *multi, void (*between)(void *user), void *user);
 
-// The context for the sessions of the networks: that of dq_multi_open without its pool. Owned by `multi`.
-const dq_context *dq_multi_context(const dq_multi *multi);
+// The context for the sessions of networks: that of dq_multi_open with the instruction sets, the budget and the rest,
+// for one thread or for as many as there are workers. Owned by `multi`.
+const dq_context *dq_multi_context(const dq_multi *multi, bool all_threads);
 
 // Adds a network, whose index is the number of networks before, and cuts it into jobs by measured time: the network
-// runs on noise, once, and up to four times more within 0.1 s; the least time of each step counts. `session` was opened
-// with `lent` and dq_multi_context, and must outlive `multi`. DQ_USAGE: a request has not ended; DQ_SYSTEM: there is no
-// memory for the frames; also statuses of a run. After a failure the network is not there. No other function may be
-// called at the same time.
-dq_status dq_multi_add(dq_multi *multi, const dq_session *session, dq_error *error);
+// runs on noise in one thread, once, and up to four times more within 0.1 s; the least time of each step counts.
+// `session` was opened with `lent` and dq_multi_context(multi, all_threads), and must outlive `multi`. DQ_USAGE: a
+// request has not ended; DQ_SYSTEM: there is no memory for the frames; also statuses of a run. After a failure the
+// network is not there. No other function may be called at the same time.
+dq_status dq_multi_add(dq_multi *multi, const dq_session *session, bool all_threads, dq_error *error);
 int dq_multi_networks(const dq_multi *multi);
 // The jobs of a network, which owns the array; *count receives their number.
 const dq_job *dq_multi_jobs(const dq_multi *multi, int network, int *count);
+int dq_multi_threads(const dq_multi *multi, int network); // that its jobs may run in: 1, or the number of workers
 int dq_multi_inputs(const dq_multi *multi, int network);  // number of inputs of a network
 int dq_multi_outputs(const dq_multi *multi, int network); // and of outputs
 size_t dq_multi_frame_bytes(const dq_multi *multi);       // of one frame: the most that a network needs
@@ -70,24 +79,30 @@ struct dq_multi_request {
   int priority;        // as in dq_rank_facts; 0 at first
   int64_t deadline;    // in nanoseconds of dq_nanoseconds, INT64_MAX (at first): none
   const void **inputs; // [inputs of the plan]: the elements of each, which the worker copies when the request begins
+  // Writes the elements of the inputs of `plan` (dq_plan_input) in place of the copies. A worker calls it as a job of
+  // its own (DQ_JOB_PREPARE) in front of the others, for several requests at the same time; a status other than DQ_OK
+  // is that of the request. NULL, at first: `inputs` are copied.
+  dq_status (*prepare)(void *user, dq_plan *plan, dq_error *error);
   // Called by the worker when the request has ended, which may submit it again; NULL: nobody. With `ended` no other
   // thread may wait for the request, since it is not the caller's until `ended` returns.
   void (*ended)(void *user, dq_multi_request *request);
-  void *user; // of `ended`
+  void *user; // of `prepare` and `ended`
 
   dq_status status;          // DQ_CANCELLED: dq_multi_cancel, or the context was stopped; else as dq_plan_run
   dq_error error;            // of a status other than DQ_OK
   dq_tensor *outputs;        // [outputs of the plan]: copies, which hold until the request is submitted again
   int64_t submitted, finish; // dq_nanoseconds when it was submitted, and when it ended
-  int64_t running;           // nanoseconds that workers worked for it
+  int64_t running;           // nanoseconds that workers worked for it, without those of helpers
+  int64_t preparing;         // of these, those of `prepare`
+  int64_t helping;           // nanoseconds that other workers worked for it, all together
   int network;               // index
 
   dq_multi *multi; // from here on of the queue alone
   dq_task task;
   dq_request_state state;
-  dq_plan *plan; // while begun
+  struct dq_multi_lane *lane; // while begun
   void *frame;
-  int job;
+  int job; // the next one
   bool cancelled;
 };
 

@@ -8,7 +8,7 @@
 enum { MEASURED_RUNS = 5, ALIGNED_BYTES = 4096 }; // from there on memory of an arena is aligned to 64 bytes
 static const double MEASURED_SECONDS = 0.1;
 
-static dq_status run_once(dq_plan *plan, uint64_t seed, dq_error *error) {
+dq_status dq_multi_run_noise(dq_plan *plan, uint64_t seed, dq_error *error) {
   dq_random random = dq_random_start(seed, 0);
   for (int i = 0; i < dq_plan_input_count(plan); i++) dq_feed_noise(dq_plan_input(plan, i), &random);
   return dq_plan_run(plan, error);
@@ -22,7 +22,7 @@ static dq_status measure_steps(dq_plan *plan, uint64_t seed, double *seconds, dq
   dq_plan_set_timing(plan, true);
   for (int run = 0; run < MEASURED_RUNS && status == DQ_OK; run++) {
     if (run && dq_seconds() - start > MEASURED_SECONDS) break;
-    status = run_once(plan, seed, error);
+    status = dq_multi_run_noise(plan, seed, error);
     for (int s = 0; s < steps; s++) {
       int64_t nanoseconds;
       dq_plan_step(plan, s, &nanoseconds);
@@ -39,7 +39,7 @@ static dq_status cut(dq_multi_network *network, const dq_multi *multi, dq_error 
   double *seconds = DQ_NEW_ARRAY(network->arena, steps + 1, double);
   bool *joined = DQ_NEW_ARRAY(network->arena, steps + 1, bool);
   network->jobs = DQ_NEW_ARRAY(network->arena, steps + 1, dq_job);
-  network->idle = DQ_NEW_ARRAY(network->arena, dq_multi_frames(multi), dq_plan *);
+  network->idle = DQ_NEW_ARRAY(network->arena, dq_multi_frames(multi), dq_multi_lane *);
   if (!seconds || !joined || !network->jobs || !network->idle) return dq_fail_memory(error, (size_t)steps);
   dq_plan_lend(plan, multi->frames[0]);
   DQ_TRY(measure_steps(plan, multi->binding.seed, seconds, error));
@@ -72,16 +72,50 @@ static dq_status grow_frames(dq_multi *multi, size_t bytes, dq_error *error) {
   return DQ_OK;
 }
 
+// dq_pool_share_done: threads of a pool have the numbers of the workers.
+static void add_help(void *user, int worker, int64_t begin, int64_t end) {
+  dq_multi_lane *lane = user;
+  if (worker != lane->caller) atomic_fetch_add(&lane->helping, end - begin);
+}
+
+static dq_status fill_lane(dq_multi_lane *lane, const dq_multi *multi, const dq_multi_network *network,
+                           dq_error *error) {
+  lane->context = multi->running;
+  if (network->all_threads && !(lane->context.pool = dq_pool_new_open(multi->options.workers)))
+    return dq_fail_memory(error, 0);
+  dq_pool_observe(lane->context.pool, add_help, lane);
+  return dq_plan_share(&lane->plan, network->session->plan, &lane->context, error);
+}
+
+dq_status dq_multi_open_lane(dq_multi_lane **result, const dq_multi *multi, const dq_multi_network *network,
+                             dq_error *error) {
+  dq_multi_lane *lane = *result = dq_context_alloc(&multi->running, sizeof *lane);
+  if (!lane) return dq_fail_memory(error, sizeof *lane);
+  dq_status status = fill_lane(lane, multi, network, error);
+  if (status == DQ_OK) return DQ_OK;
+  dq_multi_free_lane(lane);
+  *result = NULL;
+  return status;
+}
+
+void dq_multi_free_lane(dq_multi_lane *lane) {
+  if (!lane) return;
+  dq_plan_free(lane->plan);
+  dq_pool_free(lane->context.pool);
+  dq_budget_free(lane);
+}
+
 void dq_multi_free_network(dq_multi_network *network) {
-  while (network->idle_count) dq_plan_free(network->idle[--network->idle_count]);
+  while (network->idle_count) dq_multi_free_lane(network->idle[--network->idle_count]);
   dq_arena_free(network->arena);
 }
 
-static dq_status add(dq_multi *multi, const dq_session *session, dq_error *error) {
+static dq_status add(dq_multi *multi, const dq_session *session, bool all_threads, dq_error *error) {
   if (multi->unfinished)
     return dq_fail(error, DQ_USAGE, "%d requests have not ended; networks are added while there is none",
                    multi->unfinished);
-  dq_multi_network network = {.session = session, .arena = dq_context_arena(&multi->binding)};
+  dq_multi_network network = {
+      .session = session, .all_threads = all_threads, .arena = dq_context_arena(&multi->binding)};
   size_t bytes = ((size_t)multi->network_count + 1) * sizeof network;
   dq_multi_network *networks = realloc(multi->networks, bytes);
   if (networks) multi->networks = networks;
@@ -94,9 +128,9 @@ static dq_status add(dq_multi *multi, const dq_session *session, dq_error *error
   return status;
 }
 
-dq_status dq_multi_add(dq_multi *multi, const dq_session *session, dq_error *error) {
+dq_status dq_multi_add(dq_multi *multi, const dq_session *session, bool all_threads, dq_error *error) {
   pthread_mutex_lock(&multi->lock);
-  dq_status status = add(multi, session, error);
+  dq_status status = add(multi, session, all_threads, error);
   pthread_mutex_unlock(&multi->lock);
   return status;
 }
@@ -106,6 +140,10 @@ int dq_multi_networks(const dq_multi *multi) { return multi->network_count; }
 const dq_job *dq_multi_jobs(const dq_multi *multi, int network, int *count) {
   *count = multi->networks[network].job_count;
   return multi->networks[network].jobs;
+}
+
+int dq_multi_threads(const dq_multi *multi, int network) {
+  return multi->networks[network].all_threads ? multi->options.workers : 1;
 }
 
 int dq_multi_inputs(const dq_multi *multi, int network) {

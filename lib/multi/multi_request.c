@@ -51,22 +51,23 @@ void dq_multi_request_close(dq_multi_request *request) {
 // ---- What a worker does ----
 
 static dq_status begin(dq_multi_request *request) {
-  const dq_plan *origin = network_of(request)->session->plan;
-  if (!request->plan) DQ_TRY(dq_plan_share(&request->plan, origin, &request->multi->running, &request->error));
-  dq_plan_lend(request->plan, request->frame);
-  for (int i = 0; i < dq_plan_input_count(request->plan); i++) {
-    dq_tensor *input = dq_plan_input(request->plan, i);
+  if (!request->lane) DQ_TRY(dq_multi_open_lane(&request->lane, request->multi, network_of(request), &request->error));
+  dq_plan *plan = request->lane->plan;
+  dq_plan_lend(plan, request->frame);
+  for (int i = 0; !request->prepare && i < dq_plan_input_count(plan); i++) {
+    dq_tensor *input = dq_plan_input(plan, i);
     memcpy(input->data, request->inputs[i], dq_tensor_bytes(input));
   }
   return DQ_OK;
 }
 
 static dq_status copy_outputs(dq_multi_request *request) {
-  for (int i = 0; i < dq_plan_output_count(request->plan); i++) {
-    const dq_tensor *output = dq_plan_output(request->plan, i);
+  const dq_plan *plan = request->lane->plan;
+  for (int i = 0; i < dq_plan_output_count(plan); i++) {
+    const dq_tensor *output = dq_plan_output(plan, i);
     size_t bytes = dq_tensor_bytes(output);
     void *data = request->outputs[i].data;
-    if (!dq_plan_output_fixed(request->plan, i) && !(data = dq_budget_realloc(data, bytes + 1)))
+    if (!dq_plan_output_fixed(plan, i) && !(data = dq_budget_realloc(data, bytes + 1)))
       return dq_fail_memory(&request->error, bytes);
     request->outputs[i] = *output;
     request->outputs[i].data = data;
@@ -75,12 +76,21 @@ static dq_status copy_outputs(dq_multi_request *request) {
   return DQ_OK;
 }
 
-bool dq_multi_run_job(dq_multi_request *request) {
-  const dq_multi_network *network = network_of(request);
-  const dq_job *job = &network->jobs[request->job];
-  dq_status status = request->job ? DQ_OK : begin(request);
-  if (status == DQ_OK) status = dq_plan_run_steps(request->plan, job->from, job->end, &request->error);
-  bool last = ++request->job == network->job_count;
+static dq_status run_steps(dq_multi_request *request, int worker) {
+  const dq_job *job = &network_of(request)->jobs[request->job];
+  dq_multi_lane *lane = request->lane;
+  if (lane->context.pool) dq_pool_set_caller(lane->context.pool, lane->caller = worker);
+  dq_status status = dq_plan_run_steps(lane->plan, job->from, job->end, &request->error);
+  request->helping += atomic_exchange(&lane->helping, 0);
+  return status;
+}
+
+bool dq_multi_run_job(dq_multi_request *request, int worker) {
+  const bool prepares = request->job == DQ_JOB_PREPARE, first = prepares || (!request->prepare && !request->job);
+  dq_status status = first ? begin(request) : DQ_OK;
+  if (status == DQ_OK && prepares) status = request->prepare(request->user, request->lane->plan, &request->error);
+  if (status == DQ_OK && !prepares) status = run_steps(request, worker);
+  bool last = ++request->job == network_of(request)->job_count;
   if (status == DQ_OK && last) status = copy_outputs(request);
   request->status = status;
   return last || status != DQ_OK;

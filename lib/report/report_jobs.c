@@ -41,7 +41,8 @@ dq_status dq_job_record_write(const dq_job_record *record, const char *path, con
     dq_trace_name(&file, w, name);
     for (int64_t i = 0; i < track->count && i < DQ_JOB_EVENTS; i++) {
       const dq_job_event *event = &track->events[i];
-      dq_trace_begin(&file, w, "job", names[event->network], event->begin, event->end);
+      dq_trace_begin(&file, w, event->job == DQ_JOB_PREPARE ? "decode" : "job", names[event->network], event->begin,
+                     event->end);
       dq_trace_number(&file, "request", event->request);
       dq_trace_number(&file, "job", event->job);
       dq_trace_end(&file);

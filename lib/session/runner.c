@@ -106,22 +106,51 @@ static float *values_of(const dq_runner *runner, int i) {
   return runner->values[i] ? runner->values[i] : dq_plan_input(runner->session.plan, i)->data;
 }
 
+static void set_elements(dq_tensor *input, const float *values) {
+  for (int64_t e = 0; e < dq_tensor_count(input); e++) dq_tensor_set(input, e, (double)values[e]);
+}
+
 static void convert_values(dq_runner *runner, int i) {
-  dq_tensor *input = dq_plan_input(runner->session.plan, i);
-  for (int64_t e = 0; runner->values[i] && e < dq_tensor_count(input); e++)
-    dq_tensor_set(input, e, (double)runner->values[i][e]);
+  if (runner->values[i]) set_elements(dq_plan_input(runner->session.plan, i), runner->values[i]);
+}
+
+// Repeats the first `count` of `batch` pictures of `size` elements in the rest of the batch.
+static void fill_batch(float *values, int64_t size, int64_t count, int64_t batch) {
+  for (int64_t p = count; p < batch; p++)
+    memcpy(values + p * size, values + p % count * size, (size_t)size * sizeof *values);
+}
+
+static int64_t picture_size(const dq_fed_input *input) {
+  return dq_tensor_product(&input->shape, 1, input->shape.rank);
 }
 
 static dq_status read_input(dq_runner *runner, int i, dq_sample_info *infos, dq_error *error) {
   const dq_fed_input *input = &runner->inputs.items[i];
-  int64_t size = dq_tensor_product(&input->shape, 1, input->shape.rank), count = runner->count;
+  const int64_t count = runner->count;
   float *values = values_of(runner, i);
   DQ_TRY(dq_input_set_shape(&runner->inputs, i, error)); // another network may have told it another one
   dq_status status = dq_data_read_batch(input->data, runner->first, count, values, infos, error);
   if (status != DQ_OK) return dq_input_failed(&runner->inputs, i, status, error);
-  for (int64_t p = count; p < runner->batch; p++)
-    memcpy(values + p * size, values + p % count * size, (size_t)size * sizeof *values);
+  fill_batch(values, picture_size(input), count, runner->batch);
   convert_values(runner, i);
+  return DQ_OK;
+}
+
+static dq_status read_input_into(const dq_runner *runner, int i, int64_t index, dq_tensor *input, dq_error *error) {
+  const dq_fed_input *fed = &runner->inputs.items[i];
+  const size_t bytes = (size_t)dq_tensor_count(input) * sizeof(float);
+  float *values = input->type == DQ_F32 ? input->data : dq_context_alloc(runner->context, bytes);
+  if (!values) return dq_fail_memory(error, bytes);
+  dq_status status = dq_data_read(fed->data, index, values, NULL, error);
+  if (status == DQ_OK) fill_batch(values, picture_size(fed), 1, runner->batch);
+  if (status == DQ_OK && values != input->data) set_elements(input, values);
+  if (values != input->data) dq_budget_free(values);
+  return dq_input_failed(&runner->inputs, i, status, error);
+}
+
+dq_status dq_runner_read_into(const dq_runner *runner, int64_t index, dq_plan *plan, dq_error *error) {
+  for (int i = 0; i < runner->inputs.count; i++)
+    DQ_TRY(read_input_into(runner, i, index, dq_plan_input(plan, i), error));
   return DQ_OK;
 }
 

@@ -74,6 +74,8 @@ needs_python() { command -v python3 >/dev/null || skip "no python3 to read JSON 
   echo "0 idle" >trace
   gives 0 dq-multi "$models/small.onnx,n=0" "$models/small.onnx,fps=2" --duration 1s --json b.json
   tells 'told["run"]["processor_seconds"] < 0.1' b.json # nothing spins
+  gives 0 dq-multi "$models/small.onnx,n=0" "$models/small.onnx,fps=2,threads=all" --threads 2 --duration 1s --json b.json
+  tells 'told["run"]["processor_seconds"] < 0.1' b.json # nor do those that help
   gives 3 dq-multi "$models/small.onnx,n=0,name=idle" --trace trace
   says "dq-multi: trace: has requests of network 'idle', which has n=0; expected one of both"
 }
@@ -109,6 +111,76 @@ assert [n["network"] for n in told["networks"]] == ["small", "small#2"]
 jobs = [j for j in told["jobs"] if j["network"] == "small"]
 assert len(jobs) == told["networks"][0]["jobs"] and jobs[0]["first"] == "conv1", jobs
 END
+}
+
+@test "threads of a network: one, all or measured; the same answers in any mix" {
+  needs_python
+  convert int8 "$models/small.onnx" int8.onnx -q >/dev/null
+  gives 0 dq-multi "$models/small.onnx" int8.onnx --data "npy:$x" --duration 20ms --threads 3 --json one.json
+  tells '[n["threads"] for n in told["networks"]] == [1, 1] and "one_thread_ms" not in (n := told["networks"][0]) and "helped_ms" not in n' one.json
+  for threads in 1 2 3; do
+    for mix in "n=1 n=0" "n=3 n=2" "n=1,fps=500 n=2"; do
+      gives 0 dq-multi "$models/small.onnx,threads=all,${mix% *}" "int8.onnx,threads=all,${mix#* }" --data "npy:$x" --threads $threads --job-time 1us --requests 20 --json all.json
+      tells '[n["digest"] for n in told["networks"]] == [n["digest"] for n in json.load(open("one.json"))["networks"]]' all.json
+      tells "all(n['threads'] == $threads and n['different'] == n['failed'] == 0 for n in told['networks'])" all.json
+    done
+  done
+  tells '"helped_ms" in (n := told["networks"][0])' all.json
+  gives 0 dq-multi "$models/small.onnx" int8.onnx,threads=one --data "npy:$x" --threads 2 --auto --requests 20 --json auto.json
+  tells '[n["digest"] for n in told["networks"]] == [n["digest"] for n in json.load(open("one.json"))["networks"]]' auto.json
+  tells '(n := told["networks"][0])["one_thread_ms"] > 0 and n["all_threads_ms"] > 0 and n["threads"] in (1, 2)' auto.json
+  tells '(n := told["networks"][1])["threads"] == 1 and "one_thread_ms" not in n' auto.json
+  gives 0 dq-multi "$models/small.onnx,threads=auto" --threads 1 --requests 2 --json auto.json # nothing to measure
+  tells '(n := told["networks"][0])["threads"] == 1 and "one_thread_ms" not in n' auto.json
+}
+
+@test "requests that decode their pictures give the answers of those that copy them, and count the time" {
+  needs_python
+  make_models --array one.npy 1 3 8 8
+  mkdir pictures
+  for i in 1 2 3; do head -c $((3 * 8 * 8)) /dev/urandom | { printf 'P6 8 8 255\n'; cat; } >pictures/$i.ppm; done
+  convert int8 "$models/small.onnx" int8.onnx -q >/dev/null
+  plain=preprocess=fit=stretch,scale=0.00392157
+  gives 2 dq-multi "$models/small.onnx,data=pictures" --duration 20ms
+  has "the preprocessing of these pictures is not known"
+  gives 2 dq-multi "$models/small.onnx,data=pictures,preprocess=fit=never" --duration 20ms
+  for network in "$models/small.onnx" int8.onnx; do
+    for spec in pictures,$plain "npy:$x"; do
+      gives 0 dq-multi "$network,data=$spec,decode=start" --duration 20ms --json a.json
+      tells '"decoding_ms" not in told["networks"][0]' a.json
+      gives 0 dq-multi "$network,n=2,data=$spec,decode=request" "$models/small.onnx,name=b" --threads 2 --job-time 1us --requests 30 --json b.json --timeline line.json
+      tells '(n := told["networks"][0])["digest"] == json.load(open("a.json"))["networks"][0]["digest"] and n["different"] == n["failed"] == 0' b.json
+      tells '0 < (n := told["networks"][0])["decoding_ms"] < n["running_ms"] and "decoding_ms" not in told["networks"][1]' b.json
+      tells 'sum(e.get("cat") == "decode" and e["args"]["job"] == -1 for e in told["traceEvents"]) == 60' line.json
+    done
+  done
+}
+
+@test "preprocessing: of the options, or the network's own" {
+  needs_python
+  mkdir pictures
+  head -c $((3 * 8 * 8)) /dev/urandom | { printf 'P6 8 8 255\n'; cat; } >pictures/1.ppm
+  a=fit=stretch,scale=0.00392157 b=fit=stretch,scale=0.01,mean=0.5
+  gives 0 dq-multi "$models/small.onnx,name=a,n=2" "$models/small.onnx,name=b,preprocess=$b,n=2" --data pictures --preprocess $a --requests 1 --json mix.json
+  for fields in $a $b; do
+    gives 0 dq-multi "$models/small.onnx" --data pictures --preprocess $fields --requests 1 --json one.json
+    python3 -c 'import json; print(json.load(open("one.json"))["networks"][0]["digest"])' >>digests
+  done
+  [ "$(sort -u digests | wc -l)" -eq 2 ]
+  tells '[n["digest"] for n in told["networks"]] == open("digests").read().split() and told["networks"][1]["senders"] == 2' mix.json
+}
+
+@test "a picture that is gone when a request reads it fails that request alone" {
+  needs_python
+  mkdir pictures
+  for i in 1 2; do head -c $((3 * 8 * 8)) /dev/urandom | { printf 'P6 8 8 255\n'; cat; } >pictures/$i.ppm; done
+  dq-multi "$models/small.onnx,data=pictures,decode=request,fps=50" --preprocess fit=stretch,scale=0.00392157 --duration 2s --json a.json 2>err &
+  sleep 1
+  rm pictures/2.ppm
+  wait $! || code=$?
+  [ "$code" -eq 1 ]
+  grep -q '^dq-multi: small: .* requests failed: .*2.ppm: No such file' err
+  tells '(n := told["networks"][0])["failed"] > 0 and n["requests"] > n["failed"]' a.json
 }
 
 @test "a timeline: each worker runs one job after the other, and requests their jobs in order" {
@@ -179,6 +251,8 @@ n=2,fsp=30|unknown key 'fsp'
 n=2,n=3|n= is given twice
 name=|name= has no value
 n=2,rest|unknown key 'rest'
+threads=two|threads=: 'two' is not one of one, all, auto
+decode=never|decode=: 'never' is not one of start, request
 END
   gives 2 dq-multi "$m,pfs=30"
   has "hint: did you mean 'fps='?"
@@ -188,10 +262,16 @@ END
   says "dq-multi: two networks have the name 'a'"
   gives 2 dq-multi "$m,preset=tf"
   has "preset= needs data="
+  gives 2 dq-multi "$m,decode=request"
+  has "decode= needs data="
   gives 2 dq-multi "$m,late=drop"
   says "dq-multi: $m,late=drop: late= needs fps= or --trace: a sender otherwise waits for its request"
   gives 2 dq-multi "$m" --limit 3
   says "dq-multi: option '--limit' needs '--data' or a network with data="
+  gives 2 dq-multi "$m" --preset tf
+  says "dq-multi: option '--preset' needs '--data' or a network with data="
+  gives 2 dq-multi "$m,preprocess=fit=stretch,n=2"
+  has "preprocess= needs data="
   gives 2 dq-multi "$m" --trace trace --requests 3
   has "--trace"
   gives 2 dq-multi "$m" --policy lifo

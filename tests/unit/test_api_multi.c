@@ -28,13 +28,17 @@ static float *expected_of(dq_model *model, int seed, uint64_t *bytes) {
   return copy;
 }
 
-static dq_queue *open_queue(const char *policy, int workers, double job_time) {
+static dq_queue *open_queue_for(const char *threads, const char *policy, int workers, double job_time) {
   dq_queue *queue;
   dq_queue_options options;
   dq_queue_defaults(&options, sizeof options);
-  options.policy = policy, options.workers = workers, options.job_time = job_time;
+  options.policy = policy, options.workers = workers, options.job_time = job_time, options.threads = threads;
   assert_int_equal(dq_queue_open(&queue, api_engine, &options, &api_failure), DQ_CODE_OK);
   return queue;
+}
+
+static dq_queue *open_queue(const char *policy, int workers, double job_time) {
+  return open_queue_for(NULL, policy, workers, job_time);
 }
 
 typedef struct client {
@@ -76,7 +80,8 @@ static void threads_get_what_networks_give(void **state) {
   float *half = expected_of(models[1], 0, &bytes);
   assert_memory_not_equal(half, expected[0], bytes);
   for (size_t p = 0; p < sizeof policies / sizeof *policies; p++) {
-    dq_queue *queue = open_queue(policies[p], (int)p % 3, p % 2 ? 1e-6 : 1);
+    static const char *const threads_of[] = {"one", "all", "auto"};
+    dq_queue *queue = open_queue_for(threads_of[(p + 2) % 3], policies[p], (int)p % 3, p % 2 ? 1e-6 : 1);
     int numbers[2];
     for (int m = 0; m < 2; m++) {
       assert_int_equal(dq_queue_add(queue, models[m], NULL, &numbers[m], &api_failure), DQ_CODE_OK);
@@ -150,7 +155,9 @@ static void what_is_refused(void **state) {
   assert_null(queue);
   options.policy = NULL, options.job_time = 0;
   api_expect(dq_queue_open(&queue, api_engine, &options, &api_failure), DQ_CODE_USAGE, "job_time");
-  options.job_time = 1, options.workers = -1;
+  options.job_time = 1, options.threads = "two";
+  api_expect(dq_queue_open(&queue, api_engine, &options, &api_failure), DQ_CODE_USAGE, "threads is 'two'");
+  options.threads = NULL, options.workers = -1;
   api_expect(dq_queue_open(&queue, api_engine, &options, &api_failure), DQ_CODE_USAGE, "workers");
   options.size = 0;
   api_expect(dq_queue_open(&queue, api_engine, &options, &api_failure), DQ_CODE_USAGE, "size");

@@ -1,5 +1,5 @@
-// Several networks at once: whose job runs next by a simulated clock, how networks are cut into jobs, and requests that
-// give the bytes of the network alone, whatever the policy, the workers and the jobs.
+// Several networks at once: how networks are cut into jobs, and requests that give the bytes of the network alone,
+// whatever the policy, the workers and the jobs.
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -10,191 +10,6 @@
 #include "lib/multi/fairness.h"
 #include "lib/multi/multi.h"
 #include "tests/unit/plan_harness.h"
-
-// ---- A simulated clock ----
-
-enum { MOST = 4000 };
-
-// A stream of requests: one each `period` from `first` on, of `jobs` jobs that take `job` each, to be ended within
-// `deadline`; up to `jitter` later than that, at random.
-typedef struct stream {
-  int64_t first, period, jitter, job, deadline;
-  int jobs, priority;
-  int count; // of requests
-} stream;
-
-typedef struct simulated {
-  dq_task task; // first: a task is its request
-  int64_t arrival, finish;
-  int left, stream; // jobs
-} simulated;
-
-typedef struct simulation {
-  dq_dispatcher dispatcher;
-  simulated requests[MOST];
-  int count;
-} simulation;
-
-static int by_arrival(const void *a, const void *b) {
-  const simulated *x = a, *y = b;
-  return x->arrival != y->arrival ? (x->arrival < y->arrival ? -1 : 1) : x->stream - y->stream;
-}
-
-static void list_requests(simulation *s, const stream *streams, int count) {
-  dq_random random = {5};
-  for (int i = 0; i < count; i++)
-    for (int r = 0; r < streams[i].count; r++) {
-      simulated *request = &s->requests[s->count++];
-      assert_true(s->count <= MOST);
-      *request = (simulated){.arrival = streams[i].first + r * streams[i].period, .left = streams[i].jobs, .stream = i};
-      request->arrival += (int64_t)dq_random_below(&random, (uint64_t)streams[i].jitter + 1);
-      request->task = (dq_task){.network = i, .priority = streams[i].priority, .deadline = INT64_MAX};
-      if (streams[i].deadline) request->task.deadline = request->arrival + streams[i].deadline;
-    }
-  qsort(s->requests, (size_t)s->count, sizeof *s->requests, by_arrival);
-}
-
-// Runs all requests with one worker.
-static simulation *simulate(const char *policy, const stream *streams, int count) {
-  simulation *s = calloc(1, sizeof *s);
-  assert_int_equal(dq_dispatcher_open(&s->dispatcher, dq_job_policy_at(dq_job_policy_find(policy)), 2, NULL), DQ_OK);
-  for (int i = 0; i < count; i++) assert_int_equal(dq_dispatcher_add_network(&s->dispatcher, NULL), DQ_OK);
-  list_requests(s, streams, count);
-  int64_t now = 0;
-  for (int next = 0, ended = 0; ended < s->count;) {
-    while (next < s->count && s->requests[next].arrival <= now)
-      assert_int_equal(dq_dispatcher_add(&s->dispatcher, &s->requests[next++].task, NULL), DQ_OK);
-    simulated *request = (simulated *)(void *)dq_dispatcher_next(&s->dispatcher);
-    if (!request) {
-      now = s->requests[next].arrival;
-      continue;
-    }
-    now += streams[request->stream].job;
-    if (--request->left) dq_dispatcher_return(&s->dispatcher, &request->task);
-    else {
-      dq_dispatcher_end(&s->dispatcher, &request->task);
-      request->finish = now;
-      ended++;
-    }
-  }
-  assert_int_equal(s->dispatcher.frames, 2);
-  dq_dispatcher_close(&s->dispatcher);
-  return s;
-}
-
-static int missed(const simulation *s) {
-  int count = 0;
-  for (int i = 0; i < s->count; i++) count += s->requests[i].finish > s->requests[i].task.deadline;
-  return count;
-}
-
-// The longest time from arrival to end of a stream, and the mean.
-static int64_t longest(const simulation *s, int of) {
-  int64_t most = 0;
-  for (int i = 0; i < s->count; i++) {
-    int64_t time = s->requests[i].finish - s->requests[i].arrival;
-    if (s->requests[i].stream == of && time > most) most = time;
-  }
-  return most;
-}
-
-static double mean(const simulation *s, int of) {
-  double sum = 0, count = 0;
-  for (int i = 0; i < s->count; i++)
-    if (s->requests[i].stream == of) sum += (double)(s->requests[i].finish - s->requests[i].arrival), count++;
-  return sum / count;
-}
-
-// 10/20 + 12/40 = 80 % of the worker's time: by FIFO the short request waits behind the 12 jobs of the long one.
-static void edf_misses_no_deadline_where_fifo_does(void **state) {
-  (void)state;
-  const stream streams[] = {{.period = 40, .job = 1, .deadline = 40, .jobs = 12, .count = 500},
-                            {.period = 20, .job = 1, .deadline = 20, .jobs = 10, .count = 1000}};
-  simulation *fifo = simulate("fifo", streams, 2), *edf = simulate("edf", streams, 2);
-  assert_int_equal(missed(edf), 0);
-  assert_int_equal(missed(fifo), 500); // every second request of the short deadline: it ends after 22
-  assert_int_equal(longest(fifo, 1), 22);
-  free(fifo);
-  free(edf);
-}
-
-// A request of high priority waits for at most one job of others.
-static void priority_waits_for_one_job(void **state) {
-  (void)state;
-  const stream streams[] = {{.period = 97, .job = 7, .jobs = 10, .count = 300},
-                            {.period = 31, .job = 2, .jobs = 3, .priority = 1, .count = 900}};
-  simulation *priority = simulate("priority", streams, 2), *fifo = simulate("fifo", streams, 2);
-  assert_in_range(longest(priority, 1), 6, 6 + 7 - 1);
-  assert_true(longest(fifo, 1) > 60);
-  free(priority);
-  free(fifo);
-}
-
-// Requests that come equally often, at random, and take between 12 and 24: FIFO slows no network down by more than 1.3
-// times the mean, at 90 % load.
-static void fifo_is_fair(void **state) {
-  (void)state;
-  enum { STREAMS = 3 };
-  const stream streams[STREAMS] = {{.period = 60, .jitter = 59, .job = 3, .jobs = 4, .count = 1000},
-                                   {.period = 60, .jitter = 59, .job = 3, .jobs = 6, .count = 1000},
-                                   {.period = 60, .jitter = 59, .job = 6, .jobs = 4, .count = 1000}};
-  simulation *s = simulate("fifo", streams, STREAMS);
-  double slowdown[STREAMS], all = 0;
-  for (int i = 0; i < STREAMS; i++) all += slowdown[i] = mean(s, i) / (double)(streams[i].job * streams[i].jobs);
-  assert_true(all > 1.5 * STREAMS); // they do wait for each other
-  for (int i = 0; i < STREAMS; i++) assert_true(slowdown[i] <= 1.3 * all / STREAMS);
-  free(s);
-}
-
-// Two long requests of one network do not keep another network waiting, which takes every second job. A network that
-// had no request for a while gets every second job from then on, not the jobs of the time before.
-static void networks_take_turns(void **state) {
-  (void)state;
-  const stream together[] = {{.job = 1, .jobs = 100, .count = 2}, {.job = 1, .jobs = 4, .count = 1}};
-  simulation *turns = simulate("round-robin", together, 2), *fifo = simulate("fifo", together, 2);
-  assert_int_equal(longest(fifo, 1), 204);
-  assert_in_range(longest(turns, 1), 7, 9);
-  free(turns);
-  free(fifo);
-  const stream late[] = {{.job = 1, .jobs = 100, .count = 1}, {.first = 50, .job = 1, .jobs = 30, .count = 1}};
-  simulation *one = simulate("round-robin", late, 2);
-  assert_in_range(longest(one, 1), 59, 61);
-  assert_int_equal(longest(one, 0), 130);
-  free(one);
-}
-
-static void removed_tasks_give_their_frames_back(void **state) {
-  (void)state;
-  dq_dispatcher d;
-  dq_task tasks[40];
-  assert_int_equal(dq_dispatcher_open(&d, dq_job_policy_at(dq_job_policy_find("edf")), 2, NULL), DQ_OK);
-  assert_int_equal(dq_dispatcher_add_network(&d, NULL), DQ_OK);
-  for (int i = 0; i < 40; i++) {
-    tasks[i] = (dq_task){.deadline = 1000 + i * 17 % 40};
-    assert_int_equal(dq_dispatcher_add(&d, &tasks[i], NULL), DQ_OK);
-  }
-  for (int i = 0; i < 40; i += 3) dq_dispatcher_remove(&d, &tasks[i]);
-  dq_task *first = dq_dispatcher_next(&d), *second = dq_dispatcher_next(&d);
-  assert_true(first->deadline < second->deadline);
-  assert_null(dq_dispatcher_next(&d)); // no frame is free
-  dq_dispatcher_return(&d, first);
-  dq_dispatcher_remove(&d, first);
-  int64_t last = second->deadline;
-  for (dq_task *task; (task = dq_dispatcher_next(&d)); last = task->deadline) {
-    assert_true(task->deadline > last);
-    dq_dispatcher_end(&d, task);
-  }
-  assert_int_equal(d.frames, 1);
-  assert_int_equal(d.waiting.count, 0);
-  dq_dispatcher_close(&d);
-}
-
-static void policies_are_rows(void **state) {
-  (void)state;
-  for (int i = 0; dq_job_policy_at(i); i++) assert_int_equal(dq_job_policy_find(dq_job_policy_at(i)->name), i);
-  assert_int_equal(dq_job_policy_find("fast"), -1);
-  assert_null(dq_job_policy_at(-1));
-}
 
 // ---- Jobs ----
 
@@ -267,7 +82,7 @@ static dq_graph *make_graph(int number) {
   return graph;
 }
 
-static void open_mix(mix *m, const char *policy, int workers, double job_time) {
+static void open_mix(mix *m, const char *policy, int workers, double job_time, bool all_threads) {
   *m = (mix){.arena = dq_arena_new(0)};
   assert_int_equal(dq_context_init(&m->context, 1, ~0u, NULL), DQ_OK);
   dq_multi_options options = {workers, dq_job_policy_at(dq_job_policy_find(policy)), job_time, NULL, NULL};
@@ -290,8 +105,9 @@ static void open_mix(mix *m, const char *policy, int workers, double job_time) {
     }
     dq_session_close(&alone);
     const dq_session_options lent = {.lent = true};
-    assert_int_equal(dq_session_open(&m->sessions[n], m->graphs[n], &lent, dq_multi_context(m->multi), NULL), DQ_OK);
-    assert_int_equal(dq_multi_add(m->multi, &m->sessions[n], NULL), DQ_OK);
+    assert_int_equal(
+        dq_session_open(&m->sessions[n], m->graphs[n], &lent, dq_multi_context(m->multi, all_threads), NULL), DQ_OK);
+    assert_int_equal(dq_multi_add(m->multi, &m->sessions[n], all_threads, NULL), DQ_OK);
   }
 }
 
@@ -312,9 +128,9 @@ static dq_multi_request *open_request(mix *m, int network, int picture) {
   return request;
 }
 
-static void run_mix(const char *policy, int workers, double job_time) {
+static void run_mix(const char *policy, int workers, double job_time, bool all_threads) {
   mix m;
-  open_mix(&m, policy, workers, job_time);
+  open_mix(&m, policy, workers, job_time, all_threads);
   dq_multi_request *requests[NETWORKS][REQUESTS];
   for (int n = 0; n < NETWORKS; n++)
     for (int r = 0; r < REQUESTS; r++) {
@@ -344,10 +160,34 @@ static void run_mix(const char *policy, int workers, double job_time) {
 static void same_bytes_as_alone(void **state) {
   (void)state;
   for (int p = 0; dq_job_policy_at(p); p++)
-    for (int workers = 1; workers <= 3; workers++) {
-      run_mix(dq_job_policy_at(p)->name, workers, 1e-9);
-      run_mix(dq_job_policy_at(p)->name, workers, 1e-3);
+    for (int workers = 1; workers <= 3; workers++)
+      for (int all_threads = 0; all_threads < 2; all_threads++) {
+        run_mix(dq_job_policy_at(p)->name, workers, 1e-9, all_threads);
+        run_mix(dq_job_policy_at(p)->name, workers, 1e-3, all_threads);
+      }
+}
+
+// A request that is alone is helped by the worker that has nothing to do, a network for one thread is not.
+static void workers_without_a_job_help(void **state) {
+  (void)state;
+  for (int all_threads = 0; all_threads < 2; all_threads++) {
+    mix m;
+    int64_t helping = 0;
+    open_mix(&m, "fifo", 2, 1, all_threads);
+    assert_int_equal(dq_multi_threads(m.multi, 2), 1 + all_threads);
+    dq_multi_request *request = open_request(&m, 2, 1);
+    for (int i = 0; all_threads ? !helping : i < 100; i++) {
+      assert_true(i < 100000); // a busy machine may let the other worker wait
+      assert_int_equal(dq_multi_submit(request, NULL), DQ_OK);
+      assert_true(dq_multi_wait(request, -1));
+      same_bits(&request->outputs[0], m.expected[2][1]);
+      helping += request->helping;
+      assert_true(request->helping <= request->running);
     }
+    assert_int_equal(helping > 0, all_threads);
+    dq_multi_request_close(request);
+    close_mix(&m);
+  }
 }
 
 // The three convolutions of a decomposed one are one job, however short jobs are to be.
@@ -355,7 +195,7 @@ static void decomposed_layers_stay_together(void **state) {
   (void)state;
   mix m;
   int counts[NETWORKS];
-  open_mix(&m, "fifo", 1, 1e-9);
+  open_mix(&m, "fifo", 1, 1e-9, false);
   for (int n = 0; n < NETWORKS; n++) {
     dq_multi_jobs(m.multi, n, &counts[n]);
     int steps = dq_plan_step_count(m.sessions[n].plan);
@@ -387,18 +227,18 @@ static void cancelled_requests_end_alone(void **state) {
   (void)state;
   mix m;
   gate g = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false, false};
-  open_mix(&m, "fifo", 1, 1e-9);
+  open_mix(&m, "fifo", 1, 1e-9, false);
   dq_multi_options options = {1, dq_job_policy_at(0), 1e-9, stand_at_gate, &g};
   dq_multi *multi;
   assert_int_equal(dq_multi_open(&multi, &options, &m.context, NULL), DQ_OK);
   dq_multi *unused = m.multi;
   m.multi = multi;
-  assert_int_equal(dq_multi_add(multi, &m.sessions[2], NULL), DQ_OK);
+  assert_int_equal(dq_multi_add(multi, &m.sessions[2], false, NULL), DQ_OK);
   dq_multi_request *begun = open_request(&m, 0, 0), *waiting = open_request(&m, 0, 1), *last = open_request(&m, 0, 2);
   assert_true(dq_multi_wait(last, 0)); // was never submitted
   assert_int_equal(dq_multi_submit(begun, NULL), DQ_OK);
   assert_int_equal(dq_multi_submit(begun, NULL), DQ_USAGE);
-  assert_int_equal(dq_multi_add(multi, &m.sessions[1], NULL), DQ_USAGE);
+  assert_int_equal(dq_multi_add(multi, &m.sessions[1], false, NULL), DQ_USAGE);
   pthread_mutex_lock(&g.lock);
   while (!g.entered) pthread_cond_wait(&g.opened, &g.lock);
   pthread_mutex_unlock(&g.lock);
@@ -447,8 +287,8 @@ static void failing_requests_end_alone(void **state) {
   assert_int_equal(dq_multi_open(&multi, &options, &context, NULL), DQ_OK);
   dq_session session;
   const dq_session_options lent = {.lent = true};
-  assert_int_equal(dq_session_open(&session, graph, &lent, dq_multi_context(multi), NULL), DQ_OK);
-  assert_int_equal(dq_multi_add(multi, &session, NULL), DQ_OK);
+  assert_int_equal(dq_session_open(&session, graph, &lent, dq_multi_context(multi, false), NULL), DQ_OK);
+  assert_int_equal(dq_multi_add(multi, &session, false, NULL), DQ_OK);
   static const int64_t indices[][3] = {{1, 2, 3}, {0, 9, 0}, {1, 1, 3}, {0, 0, 2}};
   static const int64_t found[] = {2, -1, 3, 0};
   dq_multi_request *requests[4];
@@ -473,15 +313,10 @@ static void failing_requests_end_alone(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(edf_misses_no_deadline_where_fifo_does),
-      cmocka_unit_test(priority_waits_for_one_job),
-      cmocka_unit_test(fifo_is_fair),
-      cmocka_unit_test(networks_take_turns),
-      cmocka_unit_test(removed_tasks_give_their_frames_back),
-      cmocka_unit_test(policies_are_rows),
       cmocka_unit_test(jobs_are_cut_by_time),
       cmocka_unit_test(figures_by_hand),
       cmocka_unit_test(same_bytes_as_alone),
+      cmocka_unit_test(workers_without_a_job_help),
       cmocka_unit_test(decomposed_layers_stay_together),
       cmocka_unit_test(cancelled_requests_end_alone),
       cmocka_unit_test(failing_requests_end_alone),
