@@ -36,7 +36,6 @@ typedef struct int8_options {
   dq_option_list exclude, only, operators, shapes;
 } int8_options;
 
-enum { CHECKED_PICTURES = 32 }; // of --data: layers are compared and audited on so many
 enum { ACTIVATIONS_U8, ACTIVATIONS_S8 };
 enum { FORMAT_QDQ, FORMAT_QOPERATOR };
 
@@ -186,7 +185,8 @@ static const dq_option rows[] = {
      .details =
          "Bits of the widest sum seen and of the widest possible (proven), outputs at an end of their range, pairs "
          "of products that 16 bits would clip, and whether sums can overflow. JSON, CSV and HTML have them "
-         "without the option as well. dq-report --overflow says more."},
+         "without the option as well, and like it figures of layers on 32 pictures in place of 8. dq-report --overflow "
+         "says more."},
     {.name = "max-drop",
      .type = DQ_OPTION_DOUBLE,
      .value = "D",
@@ -370,8 +370,7 @@ static dq_status print_report(const work *w, const dq_quantization_check *layers
 
 // Measures accuracy and layers, and prints the tables: of the quantized graph, or of what a hook put into `path`.
 static dq_status measure(work *w, const char *path, dq_error *error) {
-  dq_quantization_check layers = {
-      .original = w->original, .data = w->data, .pictures = CHECKED_PICTURES, .shapes = w->settings.shapes};
+  dq_quantization_check layers = {.original = w->original, .data = w->data, .shapes = w->settings.shapes};
   layers.summary = !w->options->overflow && dq_command_reports_text_alone(&w->options->common);
   dq_graph *retrained = NULL;
   if (path) DQ_TRY(dq_model_open(&retrained, path, w->context, error));

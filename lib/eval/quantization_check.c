@@ -13,14 +13,15 @@ static void warn_of_outputs(const dq_layer_comparison *found, const dq_context *
 
 dq_status dq_quantization_check_run(dq_quantization_check *check, const dq_graph *quantized, dq_arena *arena,
                                     const dq_context *context, dq_error *error) {
+  const int64_t pictures = check->summary ? DQ_CHECKED_FOR_SUMMARY : DQ_CHECKED_PICTURES;
   if (check->data) {
-    dq_layer_options options = {.shapes = check->shapes, .pictures = check->pictures};
+    dq_layer_options options = {.shapes = check->shapes, .pictures = pictures};
     DQ_TRY(dq_compare_layers(&check->comparison, check->original, quantized, check->data, &options, context, arena,
                              error));
     check->compared = true;
     warn_of_outputs(&check->comparison, context);
   }
-  dq_audit_options options = {.shapes = check->shapes, .pictures = check->pictures, .summary = check->summary};
+  dq_audit_options options = {.shapes = check->shapes, .pictures = pictures, .summary = check->summary};
   dq_status status = dq_audit_model(&check->audit, quantized, check->data, &options, context, arena, error);
   check->audited = status == DQ_OK;
   return status == DQ_UNSUPPORTED && !check->audit.audited ? DQ_OK : status;

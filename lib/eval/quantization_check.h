@@ -5,13 +5,16 @@
 #include "lib/audit/audit.h"
 #include "lib/eval/layers.h"
 
+enum { DQ_CHECKED_PICTURES = 32, DQ_CHECKED_FOR_SUMMARY = 8 };
+
 typedef struct dq_quantization_check {
   // Set by the caller.
   const dq_graph *original; // the float model
   dq_data *data;            // NULL: nothing runs, and the audit has proofs only
-  int64_t pictures;         // of the data, from its start; 0: all
   dq_shape_request shapes;
-  bool summary; // the audit is dq_audit_options.summary
+  // A person alone reads the figures: the audit is dq_audit_options.summary, and both are of DQ_CHECKED_FOR_SUMMARY
+  // pictures from the start of the data, as they take longer than a trial on as many; else of DQ_CHECKED_PICTURES.
+  bool summary;
   // Results.
   bool compared, audited; // whether `comparison` and `audit` are valid
   dq_layer_comparison comparison;

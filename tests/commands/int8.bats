@@ -10,6 +10,18 @@ load common
   cmp with.json without.json
 }
 
+@test "layers are checked on 8 pictures for text, on 32 with --overflow and for files; the model is the same" {
+  make_models --array many.npy 40 3 8 8
+  gives 0 dq-int8 "$models/small.onnx" --data npy:many.npy -o text.onnx
+  has "Checked on:              8 pictures"
+  gives 0 dq-int8 "$models/small.onnx" --data npy:many.npy -o overflow.onnx --overflow
+  [[ $output =~ "Checked on: "\ +"32 pictures" ]]
+  gives 0 dq-int8 "$models/small.onnx" --data npy:many.npy -o file.onnx --json facts.json
+  grep -q '"checked": 32' facts.json
+  cmp text.onnx overflow.onnx
+  cmp text.onnx file.onnx
+}
+
 @test "a small model" {
   gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" -o out.onnx
   [[ ${lines[0]} =~ ^"Layer      Operator           int8 ".*" Scale  Zero  Weight scale ".*" to  SQNR (dB)"$ ]]
