@@ -179,6 +179,40 @@ static dq_code decompose(dq_model *model, dq_dataset *dataset) {
 static dq_code use_tucker(dq_model *model) { return with_pictures(decompose, model); }
 static dq_code tucker(void) { return with_model(use_tucker); }
 
+static dq_model_train_options train_options; // of the next call
+
+// The teacher is the model as it is; small steps leave it about as good, and the last epoch is kept in any case.
+static dq_code train_on(dq_model *model, dq_dataset *dataset) {
+  dq_model *teacher;
+  dq_code code = dq_model_load(&teacher, engine, api_small, &failure);
+  train_options.data = train_options.validation = dataset, train_options.teacher = teacher;
+  if (code == DQ_CODE_OK && train_options.quantization_aware) code = quantize(model, dataset);
+  if (code == DQ_CODE_OK) code = dq_model_train(model, &train_options, NULL, &failure);
+  dq_model_free(teacher);
+  return code;
+}
+static dq_code use_train(dq_model *model) { return with_pictures(train_on, model); }
+static dq_code train(void) { return with_model(use_train); }
+
+static dq_code serve(dq_queue *queue, dq_model *model) {
+  int network = 0;
+  dq_request *request = NULL;
+  dq_code code = dq_queue_add(queue, model, NULL, &network, &failure);
+  if (code == DQ_CODE_OK) code = dq_request_open(&request, queue, network, &failure);
+  if (code == DQ_CODE_OK) code = dq_request_submit(request, NULL, &failure);
+  if (code == DQ_CODE_OK) code = dq_request_wait(request, -1) ? dq_request_result(request, NULL, &failure) : code;
+  dq_request_close(request);
+  return code;
+}
+static dq_code use_queue(dq_model *model) {
+  dq_queue *queue;
+  dq_code code = dq_queue_open(&queue, engine, NULL, &failure);
+  if (code == DQ_CODE_OK) code = serve(queue, model);
+  dq_queue_close(queue);
+  return code;
+}
+static dq_code several(void) { return with_model(use_queue); }
+
 static const char *other; // path of the model of the next call
 
 static dq_code run_other(void) {
@@ -338,9 +372,28 @@ static void decomposition(void **state) {
   refuse_each("VBMF", tucker);
 }
 
+static void training(void **state) {
+  (void)state;
+  if (access(api_small, R_OK)) skip();
+  dq_model_int8_defaults(&int8_options, sizeof int8_options);
+  dq_model_train_defaults(&train_options, sizeof train_options);
+  train_options.epochs = 1, train_options.batch = 2, train_options.rate = 1e-9, train_options.keep_last = 1;
+  train_options.augment = "flip,crop=1,cutout=2,colour=0.1", train_options.momentum = 0.5;
+  refuse_each("training", train);
+  train_options.quantization_aware = 1, train_options.optimizer = DQ_TRAIN_ADAM, train_options.augment = NULL;
+  refuse_each("training in 8 bits", train);
+}
+
+static void several_networks(void **state) {
+  (void)state;
+  if (access(api_small, R_OK)) skip();
+  refuse_each("several networks", several);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(files_and_runs), cmocka_unit_test(c_and_reports),
-                                     cmocka_unit_test(float16), cmocka_unit_test(quantization),
-                                     cmocka_unit_test(decomposition)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(files_and_runs),  cmocka_unit_test(c_and_reports),
+                                     cmocka_unit_test(float16),         cmocka_unit_test(quantization),
+                                     cmocka_unit_test(decomposition),   cmocka_unit_test(training),
+                                     cmocka_unit_test(several_networks)};
   return cmocka_run_group_tests(tests, open_engine, close_engine);
 }
