@@ -17,3 +17,4 @@ load common
 @test "options: help, the ends of their ranges, and command lines that are wrong" { shows options; }
 @test "dq-int8: every option on every network" { shows int8_matrix; }
 @test "dq-amp: every option on every network" { shows amp_matrix; }
+@test "settings files of which a line is missing or says something else" { shows settings; }
