@@ -135,6 +135,10 @@ static int panel_rows(const dq_conv_plan *plan, int64_t group, int64_t panel, co
   return (int)dq_min_i64(plan->panel_rows, per_group - first);
 }
 
+// A word is a product and a sum, but the first of a run, which is widened and summed in its stead. The sum of a run is
+// added in memory: 2.5 instructions for a run fit the times of 42 convolutions with AVX2 (docs/experiments/kernels.md).
+static const double WORD = 2, RUN = 2.5;
+
 double dq_sums16_prepare(dq_conv_plan *plan) {
   double cost = 0;
   plan->tiles.most_steps = 1;
@@ -144,8 +148,7 @@ double dq_sums16_prepare(dq_conv_plan *plan) {
       writer count = {.rows = panel_rows(plan, group, panel, plan->int8.weights, &filters)};
       write_panel(plan, filters, &count);
       plan->tiles.most_steps = dq_max_i64(plan->tiles.most_steps, count.step_count);
-      // A word is a product and a sum, but the first of a run, which is widened and summed in its stead.
-      cost += (double)(2 * count.step_count + count.run_count);
+      cost += WORD * (double)count.step_count + RUN * (double)count.run_count;
     }
   return cost;
 }
