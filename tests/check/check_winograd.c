@@ -98,12 +98,65 @@ static bool one_case(checker *c, const dq_conv_parameters *p, dq_pool *pool) {
   return good;
 }
 
+static void report_shape(checker *c, bool good, const dq_conv_parameters *p, const char *type, int threads) {
+  report(c, good, "%s, batch %lld channels %lld->%lld in %lldx%lld pads %lld,%lld,%lld,%lld out %lldx%lld, %d threads",
+         type, (long long)p->batch, (long long)p->in_channels, (long long)p->out_channels, (long long)p->in_height,
+         (long long)p->in_width, (long long)p->pad_top, (long long)p->pad_left, (long long)p->pad_bottom,
+         (long long)p->pad_right, (long long)p->out_height, (long long)p->out_width, threads);
+}
+
 void check_winograd(checker *c) {
   dq_conv_parameters p = random_shape(c);
   int pool = (int)between(c, 0, CHECK_POOLS - 1);
-  report(c, one_case(c, &p, c->pools[pool]),
-         "batch %lld channels %lld->%lld in %lldx%lld pads %lld,%lld,%lld,%lld out %lldx%lld, %d threads",
-         (long long)p.batch, (long long)p.in_channels, (long long)p.out_channels, (long long)p.in_height,
-         (long long)p.in_width, (long long)p.pad_top, (long long)p.pad_left, (long long)p.pad_bottom,
-         (long long)p.pad_right, (long long)p.out_height, (long long)p.out_width, pool + 1);
+  report_shape(c, one_case(c, &p, c->pools[pool]), &p, "float32", pool + 1);
+}
+
+// ---- 8 bits: the sums of the reference, whatever the operands ----
+static bool integer_case(checker *c, dq_conv_int8_parameters *q, const dq_requantization *requantization,
+                         dq_pool *pool) {
+  const dq_conv_parameters *p = &q->shape;
+  int64_t weight_count = p->out_channels * p->in_channels * 9;
+  int64_t input_count = p->batch * p->in_channels * p->in_height * p->in_width;
+  bool extremes = chance(c, 40);
+  input_buffer weights = input_new((size_t)weight_count), input = input_new((size_t)input_count);
+  fill_bytes(c, weights.data, weight_count, extremes);
+  fill_bytes(c, input.data, input_count, extremes);
+  if (chance(c, 70)) q->weights = weights.data;
+  size_t element = requantization ? 1 : 4, bytes = (size_t)outputs(p) * element;
+  output_buffer expected = output_new(bytes, 0);
+  output_buffer found = output_new(bytes, (size_t)between(c, 0, 15) * element);
+  dq_conv_int8_reference(q, weights.data, input.data, expected.data, requantization);
+  dq_conv_plan plan;
+  bool good = dq_conv_int8_plan(q, c->cpu, &plan, NULL) == DQ_OK;
+  if (good) {
+    output_buffer packed = output_new(dq_conv_packed_bytes(&plan), 0);
+    output_buffer scratch = output_new(dq_conv_scratch_bytes(&plan, dq_pool_threads(pool)), 0);
+    dq_conv_int8_pack(&plan, weights.data, packed.data);
+    dq_conv_int8_run(&plan, packed.data, input.data, found.data, requantization, scratch.data, pool);
+    bool filtered = !strcmp(dq_conv_algorithm_name(&plan), "winograd");
+    c->reached += filtered && dq_kernel_find(c->row->operation, plan.cpu) == c->row;
+    good = !memcmp(expected.data, found.data, bytes) && output_guards_hold(&found);
+    good = good && output_guards_hold(&packed) && output_guards_hold(&scratch);
+    output_free(&packed);
+    output_free(&scratch);
+  }
+  output_free(&expected);
+  output_free(&found);
+  input_free(&weights);
+  input_free(&input);
+  return good;
+}
+
+void check_winograd_int8(checker *c) {
+  dq_conv_int8_parameters q = {.shape = random_shape(c), .input_signed = chance(c, 50), .weight_signed = chance(c, 50)};
+  if (chance(c, 20)) q.shape.in_channels = between(c, 30, 90); // on both sides of the bound for 4x4 outputs
+  int32_t low = q.weight_signed ? -128 : 0, zero = chance(c, 50) ? low + 128 : (int32_t)between(c, low, low + 255);
+  q.weight_zero_points = &zero;
+  q.weight_zero_point_count = 1;
+  q.input_zero_point = (int32_t)between(c, q.input_signed ? -128 : 0, q.input_signed ? 127 : 255);
+  requantization_material m = requantization_new(c, q.shape.out_channels, q.shape.in_channels * 9);
+  int pool = (int)between(c, 0, CHECK_POOLS - 1);
+  bool good = integer_case(c, &q, chance(c, 40) ? NULL : &m.form, c->pools[pool]);
+  report_shape(c, good, &q.shape, "8 bits", pool + 1);
+  requantization_free(&m);
 }

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 static check_case *const f32_tile_cases[] = {check_conv_f32, check_gemm_f32, check_conv_matrix, NULL};
-static check_case *const i16_tile_cases[] = {check_conv_int8, check_gemm_int8, NULL};
+static check_case *const i16_tile_cases[] = {check_conv_int8, check_gemm_int8, check_winograd_int8, NULL};
 static check_case *const u8s8_tile_cases[] = {check_conv_int8, check_gemm_int8, NULL};
 static check_case *const u8s8_pair_tile_cases[] = {check_conv_int8_pairs, NULL};
 static check_case *const u8s8_sums16_tile_cases[] = {check_conv_int8_sums16, NULL};
@@ -24,6 +24,8 @@ static check_case *const u8s8_correlate_cases[] = {check_depthwise_int8, NULL};
 static check_case *const u8s8_slide_cases[] = {check_depthwise_int8, NULL};
 static check_case *const winograd_input_cases[] = {check_winograd, NULL};
 static check_case *const winograd_output_cases[] = {check_winograd, NULL};
+static check_case *const i16_winograd_input_cases[] = {check_winograd_int8, NULL};
+static check_case *const i32_winograd_output_cases[] = {check_winograd_int8, NULL};
 static check_case *const f32_columns_cases[] = {check_conv_channels, NULL};
 static check_case *const f32_expand_cases[] = {check_f32_expand, NULL};
 static check_case *const f16_expand_cases[] = {check_f16_expand, check_conv_f16, check_depthwise_f16, NULL};

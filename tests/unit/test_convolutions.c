@@ -192,6 +192,60 @@ static void tails_as_steps_of_their_own(void **state) {
   }
 }
 
+// ---- Winograd's filtering of bytes ----
+// A convolution of 116 channels whose weights add up to `total`, by the sign; with inputs of 255 an output in the
+// middle is 255 * total. Returns the size of the tiles, 0 where another algorithm is taken; sums are those of plain
+// loops.
+static int tiles_of_weights(int total) {
+  enum { CHANNELS = 116, SIDE = 16, WEIGHTS = CHANNELS * 9, INPUTS = CHANNELS * SIDE * SIDE };
+  static int8_t w[WEIGHTS];
+  static uint8_t x[INPUTS];
+  int left = total;
+  for (int i = 0; i < WEIGHTS; i++) {
+    w[i] = (int8_t)(left > 127 ? 127 : left < -127 ? -127 : left);
+    left -= w[i];
+  }
+  assert_int_equal(left, 0);
+  memset(x, 255, sizeof x);
+  dq_conv_int8_parameters q = {.shape = three_by_three(CHANNELS, 1, SIDE), .weight_signed = true, .weights = w};
+  q.shape.algorithm = DQ_CONV_winograd;
+  dq_conv_plan plan;
+  assert_int_equal(dq_conv_int8_plan(&q, 0, &plan, NULL), DQ_OK);
+  int32_t sums[SIDE * SIDE], expected[SIDE * SIDE];
+  void *packed = room(dq_conv_packed_bytes(&plan)), *scratch = room(dq_conv_scratch_bytes(&plan, 1));
+  memset(scratch, 0, dq_conv_scratch_bytes(&plan, 1));
+  dq_conv_int8_pack(&plan, w, packed);
+  dq_conv_int8_run(&plan, packed, x, sums, NULL, scratch, NULL);
+  dq_conv_int8_reference(&q, w, x, expected, NULL);
+  assert_int_equal(expected[SIDE * SIDE / 2 + SIDE / 2], 255 * total);
+  assert_memory_equal(sums, expected, sizeof sums);
+  free(packed), free(scratch);
+  return strcmp(dq_conv_algorithm_name(&plan), "winograd") ? 0 : plan.winograd.size;
+}
+
+// 255 * 131586 = 33554430 is the largest multiple of 255 below 2^25: times 64 it fits int32, and one weight more does
+// not.
+static void bytes_in_large_tiles_up_to_where_they_fit(void **state) {
+  (void)state;
+  assert_int_equal(tiles_of_weights(131586), 4);
+  assert_int_equal(tiles_of_weights(131587), 2);
+  assert_int_equal(tiles_of_weights(-131586), 4);
+  assert_int_equal(tiles_of_weights(-131587), 2);
+}
+
+// Weights that are not known count as the largest: of int8 128 * 255 * 9 * channels <= 2^25 - 1 up to 114 channels.
+static void bytes_without_weights_count_as_the_largest(void **state) {
+  (void)state;
+  for (int64_t channels = 114; channels <= 115; channels++) {
+    dq_conv_int8_parameters q = {.shape = three_by_three(channels, 14, 64), .weight_signed = true};
+    q.shape.algorithm = DQ_CONV_winograd;
+    dq_conv_plan plan;
+    assert_int_equal(dq_conv_int8_plan(&q, 0, &plan, NULL), DQ_OK);
+    assert_string_equal(dq_conv_algorithm_name(&plan), "winograd");
+    assert_int_equal(plan.winograd.size, channels == 114 ? 4 : 2);
+  }
+}
+
 // ---- Depthwise on bytes ----
 // One channel of out_width columns and three rows, every input under a window: the sums against the plain loops.
 static void same_sums(dq_conv_int8_parameters q) {
@@ -240,6 +294,8 @@ int main(void) {
       cmocka_unit_test(errors_stay_below_the_bound),
       cmocka_unit_test(ones),
       cmocka_unit_test(tails_as_steps_of_their_own),
+      cmocka_unit_test(bytes_in_large_tiles_up_to_where_they_fit),
+      cmocka_unit_test(bytes_without_weights_count_as_the_largest),
       cmocka_unit_test(depthwise_bytes_at_all_distances),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,11 +5,15 @@
 // The sums of all tiles at one place of a tile are a matrix product. Rounding errors are larger than
 // those of a plain sum (docs/NUMERICS.md), the same on every instruction set and thread count.
 //
+// In 8 bits the sums are exact (conv_winograd_int8.c): values are words of two int16, of two input channels.
+//
 // A band is some rows of tiles; what it holds between the steps should stay in the second-level cache.
-// Packed: header; [out_channels] bias; [places][panels][in_channels][panel_rows] transformed weights.
-// Scratch: per thread a padded plane, its parts, lines of output; values [places][panels of
-// columns][in_channels][columns] and sums [places][out_channels][tiles] of one band per thread.
+// Packed: header; [out_channels] bias (float32); [places][panels][in words][panel_rows] transformed weights; a word is
+// an input channel, or two of them in 8 bits.
+// Scratch: per thread a padded plane, its parts, lines of output, in 8 bits rows of output as int32; values [places]
+// [panels of columns][in words][columns] and sums [places][out_channels][tiles] of one band per thread.
 #include "lib/kernels/conv/conv_internal.h"
+#include "lib/kernels/conv/conv_winograd_int8.h"
 
 #include <string.h>
 
@@ -34,39 +38,47 @@ static double error_bound(int size, int64_t channels) {
 
 static bool accurate(int size, int64_t channels) { return error_bound(size, channels) <= DQ_WINOGRAD_ERROR; }
 
+// Whether tiles of this size keep the bound on the error; in 8 bits whether they are exact.
+static bool allowed(const dq_conv_plan *plan, int size) {
+  return plan->float32 ? accurate(size, plan->shape.in_channels) : dq_winograd_int8_is_exact(plan, size);
+}
+
 static bool applicable(const dq_conv_plan *plan) {
   const dq_conv_parameters *p = &plan->shape;
-  return plan->float32 && !plan->half && p->groups == 1 && p->kernel_height == 3 && p->kernel_width == 3 &&
-         p->stride_height == 1 && p->stride_width == 1 && p->dilation_height == 1 && p->dilation_width == 1 &&
-         accurate(2, p->in_channels);
+  return !plan->half && p->groups == 1 && p->kernel_height == 3 && p->kernel_width == 3 && p->stride_height == 1 &&
+         p->stride_width == 1 && p->dilation_height == 1 && p->dilation_width == 1 &&
+         (plan->float32 || dq_winograd_int8_pays(plan)) && allowed(plan, 2);
 }
 
 // Estimates that no measurement in docs/experiments stands behind; results do not depend on them, only time does. The
 // time of a multiply-add of the products, in multiply-adds, where a band fits the second-level cache and where it does
-// not; operations of both transforms for each value of a tile; how much more products may take where each thread then
-// has bands of its own.
-static const double PRODUCT_IN_CACHE = 1.1, PRODUCT_BEYOND_CACHE = 1.5, TRANSFORM = 10, OWN_BANDS_WORTH = 1.2;
+// not; operations of both transforms for each value of a tile, and how many times as much an output takes in 8 bits,
+// where a multiply-add takes half; how much more products may take where each thread then has bands of its own.
+static const double PRODUCT_IN_CACHE = 1.1, PRODUCT_BEYOND_CACHE = 1.5, TRANSFORM = 10, OWN_BANDS_WORTH = 1.2,
+                    OUTPUTS_INT8 = 2.5;
 
 // Time in multiply-adds of whole vectors: products, transforms, weights brought from memory.
-static double band_cost(const dq_conv_parameters *p, int size, int64_t tiles) {
+static double band_cost(const dq_conv_plan *plan, int size, int64_t tiles) {
+  const dq_conv_parameters *p = &plan->shape;
   int64_t vectors = dq_ceil_div(tiles, DQ_COST_LANES);
   double in = (double)p->in_channels, out = (double)p->out_channels, v = (double)vectors;
   double count = (double)(side(size) * side(size));
-  double bytes = count * (in + out) * v * DQ_COST_LANES * 4;
+  double bytes = count * ((plan->float32 ? in : in / 2) + out) * v * DQ_COST_LANES * 4;
   double products = count * in * out * (v * (bytes > BAND_BYTES ? PRODUCT_BEYOND_CACHE : PRODUCT_IN_CACHE) + 1);
-  return products + (in + out) * v * TRANSFORM * count;
+  return products + (in + (plan->float32 ? out : OUTPUTS_INT8 * out)) * v * TRANSFORM * count;
 }
 
 // Chooses the rows of a band; returns the cost of the whole.
-static double choose_rows(const dq_conv_parameters *p, int size, dq_conv_winograd_plan *tiles) {
+static double choose_rows(const dq_conv_plan *plan, int size, dq_conv_winograd_plan *tiles) {
+  const dq_conv_parameters *p = &plan->shape;
   double least = 0;
   tiles->size = size;
   tiles->high = dq_ceil_div(p->out_height, size);
   tiles->wide = dq_ceil_div(p->out_width, size);
   for (int64_t rows = 1; rows <= tiles->high; rows++) {
     int64_t whole = tiles->high / rows, rest = tiles->high % rows;
-    double cost = (double)whole * band_cost(p, size, rows * tiles->wide);
-    if (rest) cost += band_cost(p, size, rest * tiles->wide);
+    double cost = (double)whole * band_cost(plan, size, rows * tiles->wide);
+    if (rest) cost += band_cost(plan, size, rest * tiles->wide);
     if (rows > 1 && cost >= least) continue;
     least = cost;
     tiles->rows = rows;
@@ -75,11 +87,10 @@ static double choose_rows(const dq_conv_parameters *p, int size, dq_conv_winogra
 }
 
 static double choose_tiles(const dq_conv_plan *plan, dq_conv_winograd_plan *tiles) {
-  const dq_conv_parameters *p = &plan->shape;
   dq_conv_winograd_plan larger;
-  double least = choose_rows(p, 2, tiles);
-  if (!accurate(4, p->in_channels)) return least;
-  double cost = choose_rows(p, 4, &larger);
+  double least = choose_rows(plan, 2, tiles);
+  if (!allowed(plan, 4)) return least;
+  double cost = choose_rows(plan, 4, &larger);
   if (cost >= least) return least;
   *tiles = larger;
   return cost;
@@ -91,7 +102,10 @@ static double cost(const dq_conv_plan *plan) {
 }
 
 static void prepare(dq_conv_plan *plan) {
-  plan->multiply = dq_kernel_find(DQ_OPERATION_f32_tile, plan->cpu);
+  plan->multiply = dq_kernel_find(plan->float32 ? DQ_OPERATION_f32_tile : DQ_OPERATION_i16_tile, plan->cpu);
+  plan->word_values = plan->float32 ? 1 : 2;
+  plan->group_words = dq_ceil_div(plan->shape.in_channels, plan->word_values);
+  if (!plan->float32) dq_winograd_int8_prepare(plan);
   int64_t out = plan->shape.out_channels;
   plan->panel_rows = dq_ceil_div(out, dq_ceil_div(out, plan->multiply->rows));
   choose_tiles(plan, &plan->winograd);
@@ -99,9 +113,7 @@ static void prepare(dq_conv_plan *plan) {
 }
 
 // ---- Packing ----
-static int64_t place_words(const dq_conv_plan *plan) {
-  return panels(plan) * plan->shape.in_channels * plan->panel_rows;
-}
+static int64_t place_words(const dq_conv_plan *plan) { return panels(plan) * plan->group_words * plan->panel_rows; }
 
 static size_t packed_words(const dq_conv_plan *plan) {
   return DQ_CONV_HEADER_WORDS + dq_words(plan->shape.out_channels) + dq_words(places(plan) * place_words(plan));
@@ -132,7 +144,14 @@ static void pack(const dq_conv_plan *plan, const void *weights, const void *bias
   memset(packed, 0, packed_words(plan) * 4);
   packed[0] = bias != NULL;
   dq_conv_pack_bias(plan, bias, packed + DQ_CONV_HEADER_WORDS);
-  float *first = (float *)packed + DQ_CONV_HEADER_WORDS + dq_words(p->out_channels);
+  dq_winograd_weights form = {.words = packed + DQ_CONV_HEADER_WORDS + dq_words(p->out_channels),
+                              .place_words = place_words(plan),
+                              .size = plan->winograd.size};
+  if (!plan->float32) {
+    dq_winograd_int8_pack(plan, weights, &form);
+    return;
+  }
+  float *first = (float *)form.words;
   const float *from = weights;
   for (int64_t o = 0; o < p->out_channels; o++)
     for (int64_t c = 0; c < p->in_channels; c++, from += 9) {
@@ -160,9 +179,10 @@ static size_t parts_area(const dq_conv_plan *plan) {
 }
 static int64_t line_stride(const dq_conv_plan *plan) { return plan->winograd.size * band_columns(plan) + VECTORS; }
 static size_t thread_area(const dq_conv_plan *plan) {
-  return plane_area(plan) + parts_area(plan) + dq_words(plan->winograd.size * line_stride(plan));
+  size_t rows = plan->float32 ? 0 : dq_words(plan->winograd.rows * plan->winograd.size * plan->shape.out_width);
+  return plane_area(plan) + parts_area(plan) + dq_words(plan->winograd.size * line_stride(plan)) + rows;
 }
-static int64_t value_stride(const dq_conv_plan *plan) { return band_columns(plan) * plan->shape.in_channels + SKEW; }
+static int64_t value_stride(const dq_conv_plan *plan) { return band_columns(plan) * plan->group_words + SKEW; }
 static int64_t sum_stride(const dq_conv_plan *plan) { return band_columns(plan) * plan->shape.out_channels + SKEW; }
 static size_t band_area(const dq_conv_plan *plan) {
   return dq_words(places(plan) * (value_stride(plan) + sum_stride(plan)));
@@ -181,8 +201,8 @@ static dq_conv_plan plan_for(const dq_conv_plan *plan, int threads) {
   dq_conv_plan own = *plan;
   own.winograd.rows = dq_ceil_div(tile->high, dq_ceil_div(bands(plan), threads) * threads);
   if (is_even(plan, threads) || !is_even(&own, threads)) return *plan;
-  double cost = (double)bands(&own) * band_cost(&plan->shape, tile->size, own.winograd.rows * tile->wide);
-  double shared = (double)bands(plan) * band_cost(&plan->shape, tile->size, tile->rows * tile->wide);
+  double cost = (double)bands(&own) * band_cost(plan, tile->size, own.winograd.rows * tile->wide);
+  double shared = (double)bands(plan) * band_cost(plan, tile->size, tile->rows * tile->wide);
   return cost <= OWN_BANDS_WORTH * shared ? own : *plan;
 }
 
@@ -219,6 +239,7 @@ static band band_of(const stage *s, int64_t index, int thread, int slot) {
   return b;
 }
 
+// Words of input channels from `from` to end - 1.
 static void transform_channels(const band *b, int64_t from, int64_t end) {
   const dq_conv_call *call = b->stage->call;
   const dq_conv_plan *plan = call->plan;
@@ -240,14 +261,16 @@ static void transform_channels(const band *b, int64_t from, int64_t end) {
                             .part_stride = part_stride(plan),
                             .place_stride = value_stride(plan),
                             .panel = plan->multiply->columns,
-                            .panel_stride = plan->multiply->columns * p->in_channels};
+                            .panel_stride = plan->multiply->columns * plan->group_words};
   memset(b->plane, 0, (plane_area(plan) + parts_area(plan)) * sizeof(float));
-  dq_winograd_input_function *transform = DQ_KERNEL_FUNCTION(winograd_input, plan->cpu);
-  const float *image = (const float *)call->input + b->stage->image * p->in_channels * p->in_height * p->in_width;
   for (int64_t c = from; c < end; c++) {
-    form.rows = image + (c * p->in_height + first) * p->in_width;
     form.to = b->values + c * form.panel;
-    transform(&form);
+    if (plan->float32) {
+      form.rows = (const float *)(const void *)dq_conv_input_channel(call, b->stage->image, 0, c) + first * p->in_width;
+      ((dq_winograd_input_function *)DQ_KERNEL_FUNCTION(winograd_input, plan->cpu))(&form);
+    } else {
+      dq_winograd_int8_input(call, b->stage->image, c, first, &form);
+    }
   }
 }
 
@@ -257,13 +280,13 @@ static void multiply_places(const band *b, int64_t from, int64_t end) {
   const dq_conv_parameters *p = &plan->shape;
   int64_t width = plan->multiply->columns, columns = band_columns(plan), tiles = b->rows * plan->winograd.wide;
   const float *weights = (const float *)call->packed + DQ_CONV_HEADER_WORDS + dq_words(p->out_channels);
-  dq_tile tile = {.a_stride = plan->panel_rows, .b_stride = width, .c_stride = columns, .depth = p->in_channels};
+  dq_tile tile = {.a_stride = plan->panel_rows, .b_stride = width, .c_stride = columns, .depth = plan->group_words};
   for (int64_t place = from; place < end; place++)
     for (int64_t row = 0; row < p->out_channels; row += plan->panel_rows) {
-      tile.a = weights + place * place_words(plan) + row * p->in_channels;
+      tile.a = weights + place * place_words(plan) + row * plan->group_words;
       tile.rows = (int)dq_min_i64(plan->panel_rows, p->out_channels - row);
       for (int64_t at = 0; at < tiles; at += width) {
-        tile.b = b->values + place * value_stride(plan) + at * p->in_channels;
+        tile.b = b->values + place * value_stride(plan) + at * plan->group_words;
         tile.c = b->sums + place * sum_stride(plan) + row * columns + at;
         tile.columns = (int)dq_min_i64(width, dq_ceil_div(tiles - at, width / 2) * (width / 2));
         tile.ahead = at ? NULL : (const float *)tile.a + tile.depth * tile.a_stride; // the next panel
@@ -293,10 +316,14 @@ static void transform_sums(const band *b, int64_t from, int64_t end) {
                              .high = bounds.high,
                              .alpha = bounds.alpha};
   dq_winograd_output_function *transform = DQ_KERNEL_FUNCTION(winograd_output, plan->cpu);
-  float *image = (float *)call->output + b->stage->image * p->out_channels * p->out_height * p->out_width;
   for (int64_t o = from; o < end; o++) {
     form.from = b->sums + o * band_columns(plan);
-    form.to = image + (o * p->out_height + row) * p->out_width;
+    if (!plan->float32) {
+      form.to = b->lines + plan->winograd.size * line_stride(plan);
+      dq_winograd_int8_output(call, b->stage->image, o, row, &form);
+      continue;
+    }
+    form.to = (float *)call->output + ((b->stage->image * p->out_channels + o) * p->out_height + row) * p->out_width;
     form.bias = ((const float *)packed)[DQ_CONV_HEADER_WORDS + o];
     transform(&form);
     dq_conv_end(call, form.to - (float *)call->output, form.rows * form.width);
@@ -307,7 +334,7 @@ static void band_task(void *argument, int64_t index, int thread) {
   const stage *s = argument;
   const dq_conv_plan *plan = s->call->plan;
   band b = band_of(s, index, thread, thread);
-  transform_channels(&b, 0, plan->shape.in_channels);
+  transform_channels(&b, 0, plan->group_words);
   multiply_places(&b, 0, places(plan));
   transform_sums(&b, 0, plan->shape.out_channels);
 }
@@ -319,7 +346,7 @@ static void band_task(void *argument, int64_t index, int thread) {
     band b = band_of(s, s->band, thread, 0);                                                                           \
     step(&b, (count)*task / s->tasks, (count) * (task + 1) / s->tasks);                                                \
   }
-SHARED_STEP(share_channels, transform_channels, s->call->plan->shape.in_channels)
+SHARED_STEP(share_channels, transform_channels, s->call->plan->group_words)
 SHARED_STEP(share_places, multiply_places, places(s->call->plan))
 SHARED_STEP(share_sums, transform_sums, s->call->plan->shape.out_channels)
 

@@ -250,6 +250,9 @@ typedef struct dq_winograd_input {
   int64_t place_stride, panel, panel_stride;
 } dq_winograd_input;
 typedef void dq_winograd_input_function(const dq_winograd_input *input);
+// i16: the plane, parts and places hold words of two int16. The caller has stored all lines in the plane: `lines` is 0.
+// Values of the plane are -255 to 255.
+typedef dq_winograd_input_function dq_i16_winograd_input_function;
 
 typedef struct dq_winograd_output {
   int size;
@@ -264,6 +267,11 @@ typedef struct dq_winograd_output {
   float bias, low, high, alpha;
 } dq_winograd_output;
 typedef void dq_winograd_output_function(const dq_winograd_output *output);
+// i32: `from`, lines and `to` hold int32, and nothing follows: `has_bias` to `alpha` are not read. An output is right
+// where its magnitude is below 2^29 (size 2) or 2^25 (size 4); sums at places are modulo 2^32, of weights that are
+// transformed by the matrix G with its rows times 2, 2, 2 and 2 (size 2) or 12, 6, 6, 24, 24 and 3 (size 4).
+typedef dq_winograd_output_function dq_i32_winograd_output_function;
+enum { DQ_INVERSE_OF_9 = 0x38e38e39 }; // modulo 2^32
 
 // What follows the activation of a float32 convolution, in place on values[count]: x sigmoid(x) with `silu`; then
 // + addend[count] unless NULL; then the bounds or slope as in dq_tile.
