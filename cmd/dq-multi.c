@@ -107,7 +107,9 @@ static const dq_option rows[] = {
      .value = "FILE",
      DQ_INTO(multi_options, timeline),
      .help = "when each worker ran which job, as a file for Perfetto",
-     .details = "JSON in the Trace Event Format: a track for each worker, an event for each job."},
+     .details =
+         "JSON in the Trace Event Format: a track for each worker, an event for each job. --html draws the first "
+         "200 jobs."},
 };
 
 // ---- Networks ----
@@ -393,7 +395,7 @@ static dq_status measure(dq_multi_run *run, const multi_options *options, const 
   run->policy = dq_job_policy_at(options->policy);
   run->workers = options->common.threads ? (int)options->common.threads : dq_processors();
   dq_multi_options settings = {.workers = run->workers, .policy = run->policy, .job_time = options->job_time};
-  if (options->timeline) {
+  if (options->timeline || options->report.html) {
     DQ_TRY(dq_job_record_open(&run->jobs, run->workers, arena, error));
     settings.job_done = dq_job_record_add;
     settings.user = &run->jobs;
@@ -403,6 +405,7 @@ static dq_status measure(dq_multi_run *run, const multi_options *options, const 
   DQ_TRY(run_together(run, options, arena, error));
   dq_report *report = dq_report_new("dq-multi", 1, "Several networks at once");
   dq_status status = dq_multi_report(run, report, arena, error);
+  if (options->report.html) dq_job_record_draw(&run->jobs, report, run->names, run->count, run->start);
   if (status == DQ_OK) status = dq_command_report(&options->common, report, error);
   if (status == DQ_OK && options->timeline) status = write_timeline(run, options->timeline, context, error);
   dq_report_free(report);

@@ -30,7 +30,7 @@ typedef struct dq_multi_run {
   dq_source *sources;
   dq_source_record *records;
   const char **names;
-  dq_job_record jobs;                 // with a timeline
+  dq_job_record jobs;                 // with a timeline or a page
   int64_t start;                      // dq_nanoseconds at the first arrival
   double loading, elapsed, processor; // seconds of loading, of the run, and of processors in the run
 } dq_multi_run;

@@ -50,6 +50,37 @@ void dq_chart_line(dq_chart *chart, double value, const char *label) {
   chart->line_label = label;
 }
 
+void dq_chart_add_series(dq_chart *chart, const char *name) {
+  if (!chart) return;
+  dq_report_line *series = DQ_NEW(chart->report->arena, dq_report_line);
+  const char *own = dq_arena_strdup(chart->report->arena, name);
+  if (!series || !own) {
+    fail(chart->report, sizeof *series);
+    return;
+  }
+  series->text = own;
+  if (chart->last_series) chart->last_series->next = series;
+  else chart->series = series;
+  chart->last_series = series;
+}
+
+void dq_chart_add_track(dq_chart *chart, const char *label) { dq_chart_add(chart, label, NAN, NAN); }
+
+void dq_chart_add_span(dq_chart *chart, int series, double from, double to, const char *text) {
+  dq_chart_entry *track = chart ? chart->last : NULL;
+  if (!track) return;
+  dq_chart_span *span = DQ_NEW(chart->report->arena, dq_chart_span);
+  const char *own = dq_arena_strdup(chart->report->arena, text);
+  if (!span || !own) {
+    fail(chart->report, sizeof *span);
+    return;
+  }
+  *span = (dq_chart_span){series, from, to, own, NULL};
+  if (track->last_span) track->last_span->next = span;
+  else track->spans = span;
+  track->last_span = span;
+}
+
 void dq_chart_add_histogram(dq_chart *chart, const dq_chart_histogram *histogram) {
   dq_chart_entry *entry = chart ? add_entry(chart, histogram->label) : NULL;
   if (!entry) return;

@@ -15,6 +15,7 @@ typedef enum dq_chart_kind {
   DQ_CHART_BARS,       // one line for each entry: label, bar, value
   DQ_CHART_COLUMNS,    // one vertical bar for each entry, side by side, as for the layers of a network
   DQ_CHART_HISTOGRAMS, // one small histogram for each entry
+  DQ_CHART_TRACKS,     // one line for each entry (dq_chart_add_track), on which spans of time lie
 } dq_chart_kind;
 
 typedef struct dq_chart_layout { // must outlive the report
@@ -47,5 +48,12 @@ typedef struct dq_chart_histogram {
   double from, to; // NaN: no range is marked
 } dq_chart_histogram;
 void dq_chart_add_histogram(dq_chart *chart, const dq_chart_histogram *histogram);
+
+// Tracks: names of series, which get colours by turns, lines, and spans on the line that was added last, from `from` to
+// `to` (>= from >= 0) in the unit of the layout; `series` counts from 0, `text` is what a viewer shows of the span. The
+// picture is an SVG with its words, which can be copied out of the page.
+void dq_chart_add_series(dq_chart *chart, const char *name);
+void dq_chart_add_track(dq_chart *chart, const char *label);
+void dq_chart_add_span(dq_chart *chart, int series, double from, double to, const char *text);
 
 #endif

@@ -24,6 +24,7 @@ const char dq_chart_style[] =
     "}\n"
     "figcaption { overflow-wrap: anywhere; font-size: .9em; } figcaption span { color: var(--soft); }\n"
     ".s0 { fill: var(--first); background: var(--first); } .s1 { fill: var(--second); background: var(--second); }\n"
+    ".tracks { overflow-x: auto; } .tracks svg { width: 100%; min-width: 40rem; }\n"
     ".m1 { fill: var(--good); } .m2 { fill: var(--warn); } .m3 { fill: var(--bad); }\n"
     ".range { fill: var(--range); background: var(--range); }\n"
     ".at { stroke: var(--ink); stroke-width: 1.5; vector-effect: non-scaling-stroke; fill: none; }\n"
@@ -40,14 +41,13 @@ static const char *value_text(const dq_chart_layout *layout, double value, char 
   }
 }
 
-static void print_value(FILE *stream, const dq_chart_layout *layout, double value) {
+void dq_chart_print_value(FILE *stream, const dq_chart_layout *layout, double value) {
   char text[64];
   fputs(value_text(layout, value, text, sizeof text), stream);
   if (layout->unit) fprintf(stream, " %s", layout->unit);
 }
 
-// A coordinate: up to 2 digits behind the point, none when there are none.
-static void print_number(FILE *stream, double value) {
+void dq_chart_print_number(FILE *stream, double value) {
   long hundredths = lround(value * 100);
   fprintf(stream, "%ld", hundredths / 100);
   if (hundredths % 100 % 10) fprintf(stream, ".%02ld", hundredths % 100);
@@ -92,25 +92,25 @@ static void print_bar(FILE *stream, const dq_chart *chart, const dq_chart_entry 
   fputs("</span><svg viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\" aria-hidden=\"true\">", stream);
   if (!isnan(entry->values[1])) {
     fputs("<rect class=\"s1\" height=\"10\" width=\"", stream);
-    print_number(stream, share_of(entry->values[1], scale));
+    dq_chart_print_number(stream, share_of(entry->values[1], scale));
     fputs("\"/>", stream);
   }
   if (!isnan(entry->values[0])) {
     fprintf(stream, "<rect class=\"%s\" y=\"%d\" height=\"%d\" width=\"", mark_class(entry), layout->series[1] ? 2 : 0,
             layout->series[1] ? 6 : 10);
-    print_number(stream, share_of(entry->values[0], scale));
+    dq_chart_print_number(stream, share_of(entry->values[0], scale));
     fputs("\"/>", stream);
   }
   if (!isnan(chart->line)) {
     fputs("<path class=\"at\" d=\"M", stream);
-    print_number(stream, share_of(chart->line, scale));
+    dq_chart_print_number(stream, share_of(chart->line, scale));
     fputs(" 0v10\"/>", stream);
   }
   fputs("</svg><span class=\"v\">", stream);
   for (int s = 0; s < 2; s++) {
     if (isnan(entry->values[s])) continue;
     if (s && !isnan(entry->values[0])) fputs(" / ", stream);
-    print_value(stream, layout, entry->values[s]);
+    dq_chart_print_value(stream, layout, entry->values[s]);
   }
   fputs("</span></div>\n", stream);
 }
@@ -118,20 +118,20 @@ static void print_bar(FILE *stream, const dq_chart *chart, const dq_chart_entry 
 static void print_columns(FILE *stream, const dq_chart *chart, double scale) {
   const dq_chart_layout *layout = chart->layout;
   fputs("<div class=\"columns\"><div class=\"scale\"><span>", stream);
-  print_value(stream, layout, scale);
+  dq_chart_print_value(stream, layout, scale);
   fprintf(stream, "</span><span>0</span></div><svg viewBox=\"0 0 %d 100\" preserveAspectRatio=\"none\">\n",
           chart->count);
   int at = 0;
   for (const dq_chart_entry *entry = chart->entries; entry; entry = entry->next, at++) {
     double height = share_of(entry->values[0], scale);
     fprintf(stream, "<rect class=\"%s\" x=\"%d.1\" width=\".8\" y=\"", mark_class(entry), at);
-    print_number(stream, 100 - height);
+    dq_chart_print_number(stream, 100 - height);
     fputs("\" height=\"", stream);
-    print_number(stream, height);
+    dq_chart_print_number(stream, height);
     fputs("\"><title>", stream);
     dq_html_escaped(stream, entry->label);
     fputs(": ", stream);
-    print_value(stream, layout, entry->values[0]);
+    dq_chart_print_value(stream, layout, entry->values[0]);
     fputs("</title></rect>\n", stream);
   }
   fputs("</svg><div class=\"ends\"><span>", stream);
@@ -153,17 +153,17 @@ static void print_histogram(FILE *stream, const dq_chart_entry *entry) {
   if (!isnan(h->from)) {
     double from = place_of(h->from, h), to = place_of(h->to, h);
     fputs("<rect class=\"range\" height=\"100\" x=\"", stream);
-    print_number(stream, from);
+    dq_chart_print_number(stream, from);
     fputs("\" width=\"", stream);
-    print_number(stream, to - from);
+    dq_chart_print_number(stream, to - from);
     fputs("\"/>", stream);
   }
   fputs("<path class=\"s0\" d=\"M0 100", stream);
   for (int i = 0; i < h->count; i++) {
     fputc('V', stream);
-    print_number(stream, 100 - 100 * h->heights[i]);
+    dq_chart_print_number(stream, 100 - 100 * h->heights[i]);
     fputc('H', stream);
-    print_number(stream, 100.0 * (i + 1) / h->count);
+    dq_chart_print_number(stream, 100.0 * (i + 1) / h->count);
   }
   fputs("V100Z\"/></svg><figcaption>", stream);
   dq_html_escaped(stream, entry->label);
@@ -182,6 +182,7 @@ static void print_chart(FILE *stream, const dq_chart *chart) {
   print_key(stream, chart);
   fprintf(stream, "<div class=\"chart%s\">\n", chart->layout->kind == DQ_CHART_HISTOGRAMS ? " small" : "");
   if (chart->layout->kind == DQ_CHART_COLUMNS) print_columns(stream, chart, scale);
+  if (chart->layout->kind == DQ_CHART_TRACKS) dq_chart_print_tracks(stream, chart);
   for (const dq_chart_entry *entry = chart->entries; entry; entry = entry->next) {
     if (chart->layout->kind == DQ_CHART_BARS) print_bar(stream, chart, entry, scale);
     if (chart->layout->kind == DQ_CHART_HISTOGRAMS) print_histogram(stream, entry);

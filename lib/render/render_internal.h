@@ -34,13 +34,26 @@ struct dq_table {
   uint64_t files_only_columns; // bit i is set when text leaves column i out
 };
 
+typedef struct dq_chart_span {
+  int series;
+  double from, to;
+  const char *text;
+  struct dq_chart_span *next;
+} dq_chart_span;
+
 typedef struct dq_chart_entry {
   const char *label;
   double values[2];
   dq_mark mark;
-  dq_chart_histogram *histogram; // of DQ_CHART_HISTOGRAMS
+  dq_chart_histogram *histogram;    // of DQ_CHART_HISTOGRAMS
+  dq_chart_span *spans, *last_span; // of DQ_CHART_TRACKS
   struct dq_chart_entry *next;
 } dq_chart_entry;
+
+typedef struct dq_report_line {
+  const char *text;
+  struct dq_report_line *next;
+} dq_report_line;
 
 struct dq_chart {
   const dq_chart_layout *layout;
@@ -50,12 +63,8 @@ struct dq_chart {
   int count;
   double line; // NaN: none
   const char *line_label;
+  dq_report_line *series, *last_series; // of DQ_CHART_TRACKS
 };
-
-typedef struct dq_report_line {
-  const char *text;
-  struct dq_report_line *next;
-} dq_report_line;
 
 struct dq_report {
   dq_arena *arena;
@@ -105,6 +114,11 @@ dq_status dq_report_print_json(const dq_report *report, FILE *stream, dq_error *
 void dq_html_escaped_breaking(FILE *stream, const char *text, const char *breaks);
 extern const char dq_chart_style[];
 void dq_report_print_charts(const dq_report *report, FILE *stream);
+// Writes a value as the layout says, with its unit.
+void dq_chart_print_value(FILE *stream, const dq_chart_layout *layout, double value);
+// Writes a coordinate: up to 2 digits behind the point, none when there are none.
+void dq_chart_print_number(FILE *stream, double value);
+void dq_chart_print_tracks(FILE *stream, const dq_chart *chart);
 dq_status dq_report_print_html(const dq_report *report, FILE *stream, dq_error *error);
 
 #endif

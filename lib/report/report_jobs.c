@@ -1,5 +1,8 @@
 #include "lib/report/report_jobs.h"
 
+#include <inttypes.h>
+
+#include "lib/render/chart.h"
 #include "lib/report/trace_events.h"
 
 dq_status dq_job_record_open(dq_job_record *record, int workers, dq_arena *arena, dq_error *error) {
@@ -49,4 +52,60 @@ dq_status dq_job_record_write(const dq_job_record *record, const char *path, con
     }
   }
   return dq_trace_close(&file, error);
+}
+
+// ---- The picture ----
+
+enum { DRAWN = 200 }; // jobs: each has some 9 of 880 units on two tracks, so that they can be told apart
+
+static const dq_chart_layout picture = {"Timeline",
+                                        "The first 200 jobs: which network each worker ran. A gap is a worker without "
+                                        "a job, or one that helped another.",
+                                        DQ_CHART_TRACKS,
+                                        {NULL, NULL},
+                                        DQ_COLUMN_REAL,
+                                        1,
+                                        "ms"};
+
+static int64_t kept(const dq_job_track *track) { return track->count < DQ_JOB_EVENTS ? track->count : DQ_JOB_EVENTS; }
+
+// When the last job of the picture begins: jobs of all tracks in the order in which they begin.
+static int64_t last_begin(const dq_job_record *record) {
+  int64_t last = INT64_MIN;
+  for (int drawn = 0; drawn < DRAWN; drawn++) {
+    int64_t next = INT64_MAX;
+    for (int w = 0; w < record->workers; w++) {
+      const dq_job_track *track = &record->tracks[w];
+      int64_t low = 0, high = kept(track);
+      while (low < high) { // the first one that begins after `last`
+        int64_t middle = (low + high) / 2;
+        if (track->events[middle].begin > last) high = middle;
+        else low = middle + 1;
+      }
+      if (low < kept(track) && track->events[low].begin < next) next = track->events[low].begin;
+    }
+    if (next == INT64_MAX) break;
+    last = next;
+  }
+  return last;
+}
+
+void dq_job_record_draw(const dq_job_record *record, dq_report *report, const char *const *names, int count,
+                        int64_t start) {
+  dq_chart *chart = dq_report_chart(report, &picture);
+  const int64_t last = last_begin(record);
+  for (int i = 0; i < count; i++) dq_chart_add_series(chart, names[i]);
+  for (int w = 0; w < record->workers; w++) {
+    const dq_job_track *track = &record->tracks[w];
+    char text[128];
+    snprintf(text, sizeof text, "worker %d", w);
+    dq_chart_add_track(chart, text);
+    for (int64_t i = 0; i < kept(track) && track->events[i].begin <= last; i++) {
+      const dq_job_event *event = &track->events[i];
+      double from = 1e-6 * (double)(event->begin - start), to = 1e-6 * (double)(event->end - start);
+      snprintf(text, sizeof text, "%.40s, request %" PRId64 ", job %d: %.3f ms", names[event->network], event->request,
+               event->job, to - from);
+      dq_chart_add_span(chart, event->network, from > 0 ? from : 0, to, text);
+    }
+  }
 }

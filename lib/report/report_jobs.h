@@ -3,6 +3,7 @@
 #define DQ_REPORT_JOBS_H
 
 #include "lib/multi/multi.h"
+#include "lib/render/report.h"
 
 enum { DQ_JOB_EVENTS = 1 << 16 }; // jobs that the record of a worker holds, 32 bytes each
 
@@ -36,5 +37,10 @@ int64_t dq_job_record_lost(const dq_job_record *record);
 // job, named by names[network]. Times are microseconds since `start` (dq_nanoseconds). DQ_SYSTEM: it cannot be written.
 dq_status dq_job_record_write(const dq_job_record *record, const char *path, const char *const *names, int64_t start,
                               dq_error *error);
+
+// Adds a picture to the report: what each worker ran from `start` on, the first 200 jobs of all together, a job in the
+// colour of its network, names[count].
+void dq_job_record_draw(const dq_job_record *record, dq_report *report, const char *const *names, int count,
+                        int64_t start);
 
 #endif

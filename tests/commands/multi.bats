@@ -204,6 +204,26 @@ for own in requests.values():
 END
 }
 
+@test "the page draws the first 200 jobs that the timeline has" {
+  needs_python
+  gives 0 dq-multi "$models/small.onnx,n=3" "$models/small.onnx,name=b,fps=100" --threads 2 --job-time 1us --requests 90 --timeline line.json --html page.html
+  python3 - <<'END'
+import json
+import re
+import xml.etree.ElementTree as tree
+page = open("page.html").read()
+picture = tree.fromstring(page[page.index("<svg"):page.index("</svg>") + 6])
+labels = [e.text for e in picture if e.tag.endswith("text")]
+assert labels[:2] == ["small", "b"], labels
+assert [label for label in labels if label.startswith("worker")] == ["worker 0", "worker 1"], labels
+texts = [t.text for t in picture.iter() if t.tag.endswith("title")]
+drawn = {re.match(r"(small|b), request (\d+), job (\d+): \S+ ms$", text).groups() for text in texts}
+events = sorted((e for e in json.load(open("line.json"))["traceEvents"] if e["ph"] == "X"), key=lambda e: e["ts"])
+first = {(e["name"], str(e["args"]["request"]), str(e["args"]["job"])) for e in events[:200]}
+assert len(first) == 200 and drawn >= first and 200 <= len(texts) < 210, (len(texts), first - drawn)
+END
+}
+
 @test "requests that fail end alone, and the command says so at the end" {
   needs_python
   make_models --whole ids.npy 120 10 5 # some are beyond the 100 rows of the table

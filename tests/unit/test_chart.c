@@ -46,6 +46,39 @@ static void bars(void **state) {
   dq_report_free(report);
 }
 
+// 2 of 4 ms are half of 880, from 90 on; the key and two tracks are 20 + 2 * 26 high, the axis 22.
+static void tracks(void **state) {
+  (void)state;
+  static const dq_chart_layout layout = {"Timeline", "Help.", DQ_CHART_TRACKS, {NULL, NULL}, DQ_COLUMN_REAL, 1, "ms"};
+  dq_report *report = dq_report_new("test", 1, "t");
+  dq_chart *chart = dq_report_chart(report, &layout);
+  dq_chart_add_span(chart, 0, 0, 1, "nowhere"); // there is no track yet
+  dq_chart_add_series(chart, "a<b");
+  dq_chart_add_series(chart, "c");
+  dq_chart_add_track(chart, "worker 0");
+  dq_chart_add_span(chart, 0, 0, 1, "first");
+  dq_chart_add_span(chart, 1, 2, 4, "<second>");
+  dq_chart_add_track(chart, "worker 1");
+  dq_chart_add_span(chart, 1, 1, 1.001, "short");
+  dq_chart_add_span(chart, 0, 1, 2, "long");
+  print(report);
+  has("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 1000 94\" ");
+  has("<rect x=\"90\" y=\"2\" width=\"12\" height=\"12\" fill=\"hsl(210,60%,50%)\"/><text x=\"107\" y=\"13\">a&lt;b<");
+  has("<rect x=\"266\" y=\"2\" width=\"12\" height=\"12\" fill=\"hsl(347,60%,50%)\"/><text x=\"283\" y=\"13\">c<");
+  has("<text x=\"0\" y=\"35\">worker 0</text>\n<g stroke=\"#fff\" stroke-opacity=\".5\" stroke-width=\".5\">\n<rect "
+      "x=\"90\" y=\"22\" height=\"20\" width=\"220\" "
+      "fill=\"hsl(210,60%,50%)\"><title>first</title></rect>\n<rect x=\"530\" y=\"22\" height=\"20\" width=\"440\" "
+      "fill=\"hsl(347,60%,50%)\"><title>&lt;second&gt;</title></rect>\n</g>\n<text x=\"0\" y=\"61\">worker "
+      "1</text>");
+  has("<title>long</title></rect>\n<rect x=\"310\" y=\"48\" height=\"20\" width=\"1\" "
+      "fill=\"hsl(347,60%,50%)\"><title>short</title></rect>\n</g>\n" // short ones come last
+      "<text x=\"90\" y=\"87\" text-anchor=\"start\">0.0 ms</text>\n<text x=\"310\" y=\"87\" "
+      "text-anchor=\"middle\">1.0 ms</text>");
+  has("<text x=\"970\" y=\"87\" text-anchor=\"end\">4.0 ms</text>\n</svg></div>");
+  assert_null(strstr(page, "nowhere"));
+  dq_report_free(report);
+}
+
 static void columns(void **state) {
   (void)state;
   static const dq_chart_layout layout = {"SQNR", "Help.", DQ_CHART_COLUMNS, {"SQNR", NULL}, DQ_COLUMN_REAL, 1, "dB"};
@@ -101,7 +134,7 @@ static void ranges_of_quantizers(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(bars), cmocka_unit_test(columns), cmocka_unit_test(histogram),
-                                     cmocka_unit_test(ranges_of_quantizers)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(bars), cmocka_unit_test(columns), cmocka_unit_test(tracks),
+                                     cmocka_unit_test(histogram), cmocka_unit_test(ranges_of_quantizers)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
