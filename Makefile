@@ -14,6 +14,10 @@ OWN_FLAGS := -std=c17 -D_GNU_SOURCE $(WARNINGS) -ffp-contract=off -fno-math-errn
   -pthread -I. -I$(B)/generated -DDQ_VERSION='"$(VERSION)"'
 # -fno-trapping-math lets loops with comparisons vectorise; no program here reads the exception flags.
 OWN_FLAGS += -fno-trapping-math
+# The commands divide work among processes where Debian's Open MPI is there to build with; MPI= builds without.
+MPI := $(shell pkg-config --exists ompi-c && echo yes)
+MPI_FLAGS := $(if $(MPI),-DDQ_MPI $(patsubst -I%,-isystem %,$(shell pkg-config --cflags ompi-c)))
+MPI_LIBRARIES := $(if $(MPI),$(shell pkg-config --libs ompi-c))
 LIBRARIES = $(shell pkg-config --libs libprotobuf-c lapacke openblas jansson libxxhash) -lm -pthread
 LDFLAGS += -Wl,--gc-sections
 
@@ -103,7 +107,8 @@ $(B)/cmd/dq.o: $(B)/generated/verbs.def
 
 $(B)/dq: $(PROGRAM:%.c=$(B)/%.o) $(B)/libdq.a
 	$(call say,LINK)
-	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(LIBRARIES)
+	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(LIBRARIES) $(MPI_LIBRARIES)
+$(B)/cmd/mpi_job.o: override CFLAGS += $(MPI_FLAGS)
 $(LINKS): $(B)/dq
 	@ln -sf dq $@
 

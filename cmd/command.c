@@ -14,6 +14,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "cmd/mpi_job.h"
 #include "lib/base/clock.h"
 #include "lib/base/child.h"
 #include "lib/base/file.h"
@@ -146,6 +147,16 @@ static dq_status open_wisdom(const dq_common_options *common, const dq_context *
   return DQ_OK;
 }
 
+// Only the first process of a job speaks.
+static dq_status join_job(const dq_common_options *common, dq_context *context, dq_error *error) {
+  if (!(common->command->shared & DQ_WITH_PROCESSES)) return DQ_OK;
+  DQ_TRY(dq_job_open(&context->processes, error));
+  if (dq_process_index(context->processes) == 0) return DQ_OK;
+  context->message = NULL;
+  context->progress = NULL;
+  return DQ_OK;
+}
+
 static dq_status run(const dq_common_options *common, dq_console *console, dq_error *error) {
   DQ_TRY(check_standard_output(common, error));
   dq_context context;
@@ -164,7 +175,8 @@ static dq_status run(const dq_common_options *common, dq_console *console, dq_er
                "this machine has no float16 arithmetic (AVX512-FP16): float16 sums are emulated, which is slow");
   double start = dq_seconds();
   dq_wisdom *wisdom = NULL;
-  dq_status status = open_wisdom(common, &context, &wisdom, error);
+  dq_status status = join_job(common, &context, error);
+  if (status == DQ_OK) status = open_wisdom(common, &context, &wisdom, error);
   context.wisdom = wisdom;
   if (status == DQ_OK) status = common->command->run(common, &context, error);
   report_effort(&context, dq_seconds() - start);
@@ -231,10 +243,13 @@ int dq_command_main(int argc, char **argv, const dq_command *command) {
     if (!answer(common, &status, &error)) status = (int)run(common, &console, &error);
   }
   dq_console_clear(&console);
+  const bool speaks = dq_job_ends(status);
+  if (!speaks) error.message[0] = 0;
   status = finish_output(&console, status, &error);
   if (status != DQ_OK && *error.message) dq_console_error(&console, &error);
   dq_options_free(command, common);
   free(common);
+  dq_job_close(status);
   // Where the address space is limited (ulimit -v) OpenBLAS's own threads may wait for ever for their buffers, and
   // exit would wait for them.
   struct rlimit limit;

@@ -15,6 +15,8 @@ int dq_command_main(int argc, char **argv, const dq_command *command);
 // error when the model goes to standard output, and nowhere when one of the files is "-". DQ_SYSTEM: a file cannot be
 // written.
 dq_status dq_command_report(const dq_common_options *common, const dq_report *report, dq_error *error);
+// Whether this process writes files and reports: the first one of an MPI job, or the only one.
+static inline bool dq_command_writes(const dq_context *context) { return dq_process_index(context->processes) == 0; }
 // Whether a report is text alone, as none of these files is wanted.
 bool dq_command_reports_text_alone(const dq_common_options *common);
 

@@ -277,19 +277,30 @@ static dq_status report(const work *w, dq_error *error) {
   return status;
 }
 
+// Hours of work should not end at a wrong path.
+static dq_status probe_output(const work *w, dq_error *error) {
+  dq_output probe = {0};
+  dq_status status = DQ_OK;
+  if (dq_command_writes(w->context)) status = dq_output_open(&probe, w->options->output.output, error);
+  dq_output_discard(&probe);
+  return dq_processes_agree(w->context->processes, status, error);
+}
+
+static dq_status write_all(const work *w, dq_error *error) {
+  const char *path = w->options->output.output;
+  if (!dq_command_writes(w->context)) return DQ_OK;
+  DQ_TRY(dq_onnx_save(w->graph, path, error));
+  DQ_TRY(dq_verify_model(path, w->context, error));
+  return report(w, error);
+}
+
 // A training that ended badly is written and reported like any other, and its reason comes last.
 static dq_status train(work *w, dq_error *error) {
-  const char *path = w->options->output.output;
-  dq_output probe = {0};
   dq_error reason = {0};
-  DQ_TRY(dq_output_open(&probe, path, error)); // hours of work should not end at a wrong path
-  dq_output_discard(&probe);
+  DQ_TRY(probe_output(w, error));
   const dq_status status = dq_train(w->graph, &w->settings, &w->report, w->arena, w->context, &reason);
-  if (status == DQ_OK || status == DQ_CONDITION) {
-    DQ_TRY(dq_onnx_save(w->graph, path, error));
-    DQ_TRY(dq_verify_model(path, w->context, error));
-    DQ_TRY(report(w, error));
-  }
+  if (status == DQ_OK || status == DQ_CONDITION)
+    DQ_TRY(dq_processes_agree(w->context->processes, write_all(w, error), error));
   if (status == DQ_UNSUPPORTED) dq_error_prefix(&reason, status, "%s", w->options->common.operands[0]);
   if (status == DQ_CANCELLED && !w->options->checkpoint)
     dq_error_hint(&reason, "with --checkpoint DIR a training can be resumed");
@@ -302,6 +313,7 @@ static dq_status run(const void *parsed, const dq_context *context, dq_error *er
   work w = {.options = options, .context = context, .arena = dq_context_arena(context)};
   dq_status status = w.arena ? open_all(&w, error) : dq_fail_memory(error, 0);
   if (status == DQ_OK) status = read_settings(&w, error);
+  status = dq_processes_agree(context->processes, status, error);
   if (status == DQ_OK) status = train(&w, error);
   dq_data_free(w.data);
   dq_data_free(w.validation);
@@ -327,7 +339,11 @@ const dq_command dq_verb_train = {
         "is written; one that is worse than the model at the start is not: that is written as it was, and the exit "
         "status is 1. With --qat int8 the model is one of dq-int8, and stays one of 8 bits.\n\n"
         "The bytes of the result depend on the pictures, the options and --seed, and not on the number of threads. "
-        "With --checkpoint a training that was interrupted or killed goes on by --resume and ends in the same bytes.",
+        "With --checkpoint a training that was interrupted or killed goes on by --resume and ends in the same "
+        "bytes.\n\n"
+        "As processes of an MPI job (mpirun -n 4 dq-train ...) each takes a part of every batch, at least four "
+        "pictures; "
+        "the result has the same bytes. The first process writes and prints. This needs a build with Open MPI.",
     .examples = "# ten epochs on pictures of CIFAR-10\n"
                 "dq-train model.onnx --data cifar10:a.bin,b.bin --val cifar10:c.bin -o trained.onnx \\\n"
                 "    --augment flip,crop=4 --weight-decay 1e-4\n"
@@ -335,6 +351,8 @@ const dq_command dq_verb_train = {
                 "dq-train small.onnx --teacher model.onnx --data pictures/ --val others/ -o better.onnx\n"
                 "# weights and scales of an 8-bit model, towards the answers of the model in float\n"
                 "dq-train int8.onnx --qat int8 --teacher model.onnx --data pictures/ --val others/ -o better.onnx\n"
+                "# four processes, here or on the machines of a file\n"
+                "mpirun -n 4 --hostfile hosts dq-train model.onnx --data pictures/ --val others/ -o trained.onnx\n"
                 "# a long training that may be interrupted; the same command goes on\n"
                 "dq-train model.onnx --data pictures/ --val others/ -o trained.onnx --epochs 100 \\\n"
                 "    --checkpoint state --resume",
@@ -342,7 +360,7 @@ const dq_command dq_verb_train = {
     .operands_minimum = 1,
     .operands_maximum = 1,
     DQ_OWN_ROWS(rows),
-    .shared = DQ_WITH_DATA | DQ_WITH_OUTPUT | DQ_WITH_REPORT | DQ_OWN_BATCH,
+    .shared = DQ_WITH_DATA | DQ_WITH_OUTPUT | DQ_WITH_REPORT | DQ_OWN_BATCH | DQ_WITH_PROCESSES,
     .data_offset = offsetof(train_options, data),
     .output_offset = offsetof(train_options, output),
     .report_offset = offsetof(train_options, report),

@@ -4,7 +4,7 @@
 COMMAND_TESTS := $(filter $(B)/tests/unit/test_options% $(B)/tests/unit/test_command%,$(UNIT_TESTS))
 $(COMMAND_TESTS): %: %.o $(UNIT_SHARED) $(SHARED_CMD:%.c=$(B)/%.o) $(B)/libdq.a
 	$(call say,LINK)
-	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(LIBRARIES) -lcmocka
+	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(LIBRARIES) $(MPI_LIBRARIES) -lcmocka
 
 # Help, manual pages and completions all come from the option tables: the commands write them.
 MAN_PAGES := $(COMMANDS:$(B)/%=$(B)/man/%.1)

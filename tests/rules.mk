@@ -58,7 +58,7 @@ $(B)/saturating/dq: $(PROGRAM:%.c=$(B)/%.o) $(B)/tests/saturating/clip.o $(B)/li
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -Wl,--wrap=dq_conv_pairs_safe,--wrap=dq_sums16_prepare \
-	  -o $@ $^ $(LIBRARIES)
+	  -o $@ $^ $(LIBRARIES) $(MPI_LIBRARIES)
 
 .PHONY: test check check-long snapshots tests-built test-aarch64 test-audit test-machines test-emitted test-large test-networks test-saturating test-faults unit asan tsan
 ## test: install what is missing, build everything, run all tests

@@ -157,10 +157,11 @@ typedef enum dq_shared_rows {
   DQ_WITH_OUTPUT = 2,
   DQ_WITH_REPORT = 4,
   DQ_ONLY_INFO = 8,
-  DQ_WITH_SUMS = 16,    // runs models: --accumulate
-  DQ_WITH_TASK = 32,    // measures quality on the data: --task, --decode
-  DQ_WITH_WISDOM = 128, // runs models as wisdom says: --wisdom, --no-wisdom
-  DQ_OWN_BATCH = 64     // has a row of its own for --batch, which changes results
+  DQ_WITH_SUMS = 16,       // runs models: --accumulate
+  DQ_WITH_TASK = 32,       // measures quality on the data: --task, --decode
+  DQ_WITH_WISDOM = 128,    // runs models as wisdom says: --wisdom, --no-wisdom
+  DQ_WITH_PROCESSES = 256, // divides its work among the processes of an MPI job
+  DQ_OWN_BATCH = 64        // has a row of its own for --batch, which changes results
 } dq_shared_rows;
 
 // A command: everything help, the man page and the parser need, and the function that does it.

@@ -10,6 +10,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/cpu.h"
 #include "lib/base/pool.h"
+#include "lib/base/processes.h"
 #include "lib/base/status.h"
 
 typedef enum dq_severity { DQ_NOTE, DQ_WARNING, DQ_DETAIL } dq_severity;
@@ -24,8 +25,10 @@ typedef struct dq_context {
   void (*message)(void *user, dq_severity severity, const char *text);         // NULL: messages are dropped
   void (*progress)(void *user, const char *what, int64_t done, int64_t total); // NULL: progress is not reported
   void *user;                                                                  // first argument of both callbacks
-  const atomic_bool *stop; // another thread or a signal handler sets it to end the work; NULL: never
-  double deadline;         // the work ends at this value of dq_seconds(); 0: none
+  const atomic_bool *stop;       // another thread or a signal handler sets it to end the work; NULL: never
+  const dq_processes *processes; // processes that run the same work; NULL: this one alone
+  const dq_picture_part *part;   // what plans compute of the batch of a training (lib/ops/picture_sums.h); NULL: all
+  double deadline;               // the work ends at this value of dq_seconds(); 0: none
 } dq_context;
 
 // A signal handler may use what is atomic only where that takes no lock.

@@ -74,15 +74,34 @@ static dq_status add_pictures(void *user, int64_t first, int64_t count, const dq
   return DQ_OK;
 }
 
-static dq_status run_job(accuracy_job *job, dq_result *result, const dq_graph *graph,
-                         const dq_accuracy_options *options, dq_error *error) {
+// Of several processes each runs a part of the pictures, where counts of the parts can be added, else all.
+static dq_picture_range pictures_of(const accuracy_job *job) {
+  dq_picture_range range = {.step = 1, .count = dq_data_count(job->data), .doing = "accuracy"};
+  const dq_processes *processes = job->context ? job->context->processes : NULL;
+  const int64_t index = dq_process_index(processes), count = dq_process_count(processes);
+  if (!dq_task_adds_up(job->task)) return range;
+  range.first = range.count * index / count;
+  range.count = range.count * (index + 1) / count - range.first;
+  return range;
+}
+
+static dq_status run_pictures(accuracy_job *job, const dq_graph *graph, const dq_accuracy_options *options,
+                              dq_error *error) {
   dq_runner_options runner = {.session.shapes = options->shapes, .batch = options->batch};
-  const dq_picture_range all = {.step = 1, .count = dq_data_count(job->data), .doing = "accuracy"};
   DQ_TRY(dq_runner_open(&job->runner, graph, job->data, &runner, job->context, error));
   DQ_TRY(allocate(job, error));
   DQ_TRY(open_task(job, graph, options, error));
   DQ_TRY(check_batch(job, error));
-  if (strcmp(dq_task_name(job->task), "none")) DQ_TRY(dq_runner_each(&job->runner, &all, add_pictures, job, error));
+  if (!strcmp(dq_task_name(job->task), "none")) return DQ_OK;
+  const dq_picture_range range = pictures_of(job);
+  return dq_runner_each(&job->runner, &range, add_pictures, job, error);
+}
+
+static dq_status run_job(accuracy_job *job, dq_result *result, const dq_graph *graph,
+                         const dq_accuracy_options *options, dq_error *error) {
+  const dq_processes *processes = job->context ? job->context->processes : NULL;
+  DQ_TRY(dq_processes_agree(processes, run_pictures(job, graph, options, error), error));
+  if (dq_process_count(processes) > 1 && dq_task_adds_up(job->task)) dq_task_add_processes(job->task, processes);
   return dq_task_result(job->task, result, error);
 }
 

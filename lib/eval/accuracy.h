@@ -13,9 +13,10 @@ typedef struct dq_accuracy_options {
 } dq_accuracy_options;
 
 // Runs the graph on all pictures and compares its outputs with the labels. The figures do not depend on the batch or
-// the number of threads, but for the rounding of sums. For data without labels (task "none") nothing runs, and `result`
-// has no figures. Statuses are those of opening a session and a task and of reading pictures, and DQ_UNSUPPORTED when
-// an output has no dimension of pictures.
+// the number of threads, but for the rounding of sums. Of several processes (context->processes) all call it and have
+// the same result. For data without labels (task "none") nothing runs, and `result` has no figures. Statuses are those
+// of opening a session and a task and of reading pictures, and DQ_UNSUPPORTED when an output has no dimension of
+// pictures.
 dq_status dq_accuracy_run(dq_result *result, const dq_graph *graph, dq_data *data, const dq_accuracy_options *options,
                           const dq_context *context, dq_error *error);
 

@@ -61,4 +61,11 @@ static dq_status result_classify(dq_task *task, dq_result *result, dq_error *err
   return DQ_OK;
 }
 
-const dq_task_functions dq_task_classify = {.open = open_classify, .add = add_classify, .result = result_classify};
+static int counts_classify(dq_task *task, int64_t **counts) {
+  classification *state = task->state;
+  counts[0] = &state->top.pictures, counts[1] = &state->top.first, counts[2] = &state->top.five;
+  return 3;
+}
+
+const dq_task_functions dq_task_classify = {
+    .open = open_classify, .add = add_classify, .result = result_classify, .counts = counts_classify};

@@ -67,6 +67,11 @@ const char *dq_task_name(const dq_task *task);
 dq_status dq_task_add(dq_task *task, const dq_tensor *const *outputs, int64_t item, const dq_sample_info *info,
                       dq_error *error);
 
+// Whether the figures of a task are counts, so that the pictures may be divided among processes; and adds what all
+// processes have counted, on all of them.
+bool dq_task_adds_up(const dq_task *task);
+void dq_task_add_processes(dq_task *task, const dq_processes *processes);
+
 // The figures of the pictures added so far. More pictures may be added afterwards. DQ_SYSTEM: there is no memory.
 dq_status dq_task_result(dq_task *task, dq_result *result, dq_error *error);
 

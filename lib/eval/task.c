@@ -110,6 +110,17 @@ dq_status dq_task_add(dq_task *task, const dq_tensor *const *outputs, int64_t it
   return DQ_OK;
 }
 
+bool dq_task_adds_up(const dq_task *task) { return task->functions->counts != NULL; }
+
+void dq_task_add_processes(dq_task *task, const dq_processes *processes) {
+  int64_t *counts[DQ_MAX_COUNTS] = {&task->pictures, &task->nonfinite};
+  const int count = 2 + task->functions->counts(task, counts + 2);
+  double values[DQ_MAX_COUNTS];
+  for (int i = 0; i < count; i++) values[i] = (double)*counts[i];
+  dq_processes_add(processes, values, count);
+  for (int i = 0; i < count; i++) *counts[i] = (int64_t)values[i];
+}
+
 dq_status dq_task_result(dq_task *task, dq_result *result, dq_error *error) {
   *result = (dq_result){.task = task->name, .pictures = task->pictures, .nonfinite = task->nonfinite, .points = 1};
   return task->functions->result ? task->functions->result(task, result, error) : DQ_OK;

@@ -4,6 +4,8 @@
 
 #include "lib/eval/eval.h"
 
+enum { DQ_MAX_COUNTS = 8 };
+
 typedef struct dq_task_functions {
   // Checks shapes and labels and allocates task->state; NULL: the task has neither checks nor state.
   dq_status (*open)(dq_task *task, const dq_task_options *options, dq_error *error);
@@ -11,6 +13,9 @@ typedef struct dq_task_functions {
                    dq_error *error);
   dq_status (*result)(dq_task *task, dq_result *result, dq_error *error);
   void (*close)(dq_task *task);
+  // Optional: stores pointers to all that the result depends on, DQ_MAX_COUNTS - 2 numbers at most that are sums over
+  // the pictures, and returns how many; NULL: the result depends on more.
+  int (*counts)(dq_task *task, int64_t **counts);
 } dq_task_functions;
 
 struct dq_task {

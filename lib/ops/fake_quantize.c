@@ -183,6 +183,7 @@ const dq_operator dq_op_FakeQuantize = {
     .outputs = {1, 2},
     .types = DQ_BIT(DQ_F32),
     .attributes = attributes,
+    .pictures = DQ_PICTURES_EACH,
     .infer = infer_FakeQuantize,
     .run = run_FakeQuantize,
     .gradient = gradient_FakeQuantize,
@@ -198,6 +199,7 @@ const dq_operator dq_op_FakeQuantizeGrad = {
     .outputs = {2, 2},
     .types = DQ_BIT(DQ_F32),
     .attributes = attributes,
+    .pictures = DQ_PICTURES_EACH,
     .infer = infer_FakeQuantizeGrad,
     .run = run_FakeQuantizeGrad,
 };

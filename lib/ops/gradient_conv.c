@@ -8,6 +8,7 @@
 #include "lib/kernels/conv/conv_gradient.h"
 #include "lib/kernels/reference/shards.h"
 #include "lib/ops/convolution.h"
+#include "lib/ops/picture_sums.h"
 #include "lib/ops/prepare.h"
 
 enum { GRADIENT, INPUT }; // inputs of ConvGradWeight
@@ -40,6 +41,18 @@ static dq_status infer_weight(dq_op *op) {
 
 static bool has_kernel(const dq_op *op) { return op->inputs[0]->type == DQ_F32 && op->inputs[0]->rank <= 4; }
 
+// Sums over processes end in float64 where their blocks are, to be rounded as one process rounds them.
+static int type_of_sums(const dq_conv_parameters *shape) { return dq_conv_gradient_is_wide(shape) ? DQ_F64 : DQ_F32; }
+
+static int64_t first_shard(const dq_op *op) { return dq_first_shard(op, op->inputs[INPUT]->dims[0]); }
+
+// Blocks and, where these are wide, sums.
+static size_t blocks_bytes(const dq_op *op, const dq_conv_parameters *shape) {
+  const int64_t arrays = dq_process_blocks(op, op->inputs[INPUT]->dims[0]) + dq_conv_gradient_is_wide(shape);
+  if (!dq_adds_over_processes(op)) return 0;
+  return dq_round_up((size_t)(arrays * dq_tensor_count(op->outputs[0])) * dq_dtype_size(type_of_sums(shape)), 64);
+}
+
 static dq_status prepare_weight(dq_op *op, dq_arena *arena) {
   dq_convolution c;
   (void)arena;
@@ -49,7 +62,8 @@ static dq_status prepare_weight(dq_op *op, dq_arena *arena) {
   if (!shape) return dq_fail_memory(op->error, sizeof *shape);
   *shape = dq_convolution_parameters(&c);
   op->state = shape;
-  op->scratch_bytes = dq_conv_gradient_scratch_bytes(shape, op->context->cpu, dq_pool_threads(op->context->pool));
+  op->scratch_bytes =
+      dq_conv_gradient_scratch_bytes(shape, first_shard(op), op->context->cpu) + blocks_bytes(op, shape);
   return DQ_OK;
 }
 
@@ -106,14 +120,41 @@ static void plain_weights(void *argument, int64_t index, int thread) {
   }
 }
 
+static dq_status run_whole(dq_op *op, const dq_conv_parameters *shape) {
+  const dq_conv_gradient job = {.shape = shape,
+                                .gradient = op->inputs[GRADIENT]->data,
+                                .input = op->inputs[INPUT]->data,
+                                .weights = op->outputs[0]->data};
+  dq_conv_gradient_run(&job, op->context->cpu, op->scratch, op->context->pool);
+  return DQ_OK;
+}
+
+// The blocks of this process, then the sums of those of all processes.
+static dq_status run_blocks(dq_op *op, const dq_conv_parameters *shape) {
+  const int64_t rows = op->inputs[INPUT]->dims[0], count = dq_tensor_count(op->outputs[0]);
+  const bool wide = dq_conv_gradient_is_wide(shape);
+  char *blocks = op->scratch;
+  const dq_conv_gradient job = {.shape = shape,
+                                .gradient = op->inputs[GRADIENT]->data,
+                                .input = op->inputs[INPUT]->data,
+                                .first_shard = first_shard(op),
+                                .blocks = blocks};
+  dq_conv_gradient_run(&job, op->context->cpu, blocks + blocks_bytes(op, shape), op->context->pool);
+  double *sums = (double *)(void *)blocks + dq_process_blocks(op, rows) * count;
+  DQ_TRY(dq_add_over_processes(op, rows, type_of_sums(shape), blocks, count, wide ? sums : op->outputs[0]->data));
+  for (int64_t i = 0; wide && i < count; i++) dq_tensor_set(op->outputs[0], i, sums[i]);
+  return DQ_OK;
+}
+
 static dq_status run_weight(dq_op *op) {
   dq_convolution c;
   if (has_kernel(op)) {
     if (!op->state) return dq_op_run_unprepared(op);
-    dq_conv_gradient_run(op->state, op->context->cpu, op->inputs[GRADIENT]->data, op->inputs[INPUT]->data,
-                         op->outputs[0]->data, op->scratch, op->context->pool);
-    return DQ_OK;
+    return dq_adds_over_processes(op) ? run_blocks(op, op->state) : run_whole(op, op->state);
   }
+  if (dq_adds_over_processes(op))
+    return dq_op_fail(op, DQ_UNSUPPORTED, "weights with %d dimensions are not trained by several processes",
+                      op->outputs[0]->rank);
   DQ_TRY(read_shape(op, &c));
   plain_job j = {.w = dq_window_three(&c.window),
                  .batch = c.batch,
@@ -128,7 +169,7 @@ static dq_status run_weight(dq_op *op) {
 }
 
 static const dq_attribute_rule weight_attributes[] = {
-    DQ_WINDOW_ATTRIBUTES(false), {"group", DQ_ATTRIBUTE_INT, false}, {0}};
+    DQ_WINDOW_ATTRIBUTES(false), {"group", DQ_ATTRIBUTE_INT, false}, DQ_PROCESSES_ATTRIBUTE, {0}};
 
 const dq_operator dq_op_ConvGradWeight = {
     .name = "ConvGradWeight",
@@ -138,6 +179,7 @@ const dq_operator dq_op_ConvGradWeight = {
     .outputs = {1, 1},
     .types = DQ_BIT(DQ_F32) | DQ_BIT(DQ_F64),
     .attributes = weight_attributes,
+    .pictures = DQ_PICTURES_SUMMED,
     .infer = infer_weight,
     .prepare = prepare_weight,
     .run = run_weight,

@@ -5,6 +5,8 @@
 #include "lib/kernels/reference/shards.h"
 #include "lib/ops/elementwise.h"
 #include "lib/ops/gradient.h"
+#include "lib/ops/picture_sums.h"
+#include "lib/ops/prepare.h"
 
 enum { GRADIENT_TYPES = DQ_BIT(DQ_F32) | DQ_BIT(DQ_F64) };
 
@@ -14,6 +16,10 @@ typedef struct planes {
   int64_t batch, channels, plane;
   double epsilon;
   bool training;
+  double count; // elements that a statistic is taken of
+  int64_t first_shard;
+  double *blocks;  // [blocks][channels]: of the sums over all processes, two of each in the gradient
+  double *sums[2]; // [channels]
 } planes;
 
 static planes planes_of(const dq_op *op, const dq_tensor *x) {
@@ -22,19 +28,17 @@ static planes planes_of(const dq_op *op, const dq_tensor *x) {
                   .channels = x->dims[1],
                   .plane = dq_tensor_product(x, 2, x->rank),
                   .epsilon = (double)dq_node_float(op->node, "epsilon", 1e-5f),
-                  .training = dq_node_int(op->node, "training", 0) != 0};
-}
-
-static void over_channels(const planes *p, dq_span_work *work) {
-  dq_spans(p->op->context, p->channels, DQ_GRAIN / (p->batch * p->plane + 1) + 1, work, (void *)(uintptr_t)p);
+                  .training = dq_node_int(op->node, "training", 0) != 0,
+                  .count = dq_batch_ratio(op) * (double)(x->dims[0] * dq_tensor_product(x, 2, x->rank)),
+                  .first_shard = dq_first_shard(op, x->dims[0])};
 }
 
 // The sum over the batch of `term`, an expression of the elements x and y of two tensors at the same place, of one
 // channel: planes by lanes, shards in their tree.
 #define DEFINE_CHANNEL_SUM(name, type, term)                                                                           \
-  static double name(const planes *p, const void *xs, const void *ys, int64_t channel, double shift) {                 \
+  static dq_shard_sums name(const planes *p, const void *xs, const void *ys, int64_t channel, double shift) {          \
     const type mean = (type)shift;                                                                                     \
-    dq_shard_sums sums = {.depth = 0};                                                                                 \
+    dq_shard_sums sums = {.first = p->first_shard};                                                                    \
     (void)mean;                                                                                                        \
     for (int64_t n = 0; n < p->batch;) {                                                                               \
       double total = 0;                                                                                                \
@@ -46,7 +50,7 @@ static void over_channels(const planes *p, dq_span_work *work) {
       }                                                                                                                \
       dq_shard_add(&sums, total);                                                                                      \
     }                                                                                                                  \
-    return dq_shard_total(&sums);                                                                                      \
+    return sums;                                                                                                       \
   }
 #define DEFINE_SUMS(symbol, type)                                                                                      \
   DEFINE_CHANNEL_SUM(sum_##symbol, type, x[i])                                                                         \
@@ -84,15 +88,86 @@ static dq_status infer_channels(dq_op *op, const dq_tensor *x, int first) {
   return dq_op_shape(op, 0, x->type, x->rank, x->dims);
 }
 
+// ---- Sums of channels, of one process or of all processes ----
+
+// Stores a sum: the whole one in sums[which], or where processes have to add it its blocks, of `all` sums that are
+// added together.
+static void store_sum(const planes *p, dq_shard_sums sums, int which, int all, int64_t channel) {
+  if (!p->blocks) p->sums[which][channel] = dq_shard_total(&sums);
+  else
+    for (int b = 0; b < sums.depth; b++) p->blocks[(b * all + which % all) * p->channels + channel] = sums.waiting[b];
+}
+
+// Two sums for each channel, and with processes the blocks of both.
+static dq_status prepare_sums(dq_op *op, dq_arena *arena) {
+  const int64_t blocks = dq_adds_over_processes(op) ? dq_process_blocks(op, op->inputs[0]->dims[0]) : 0;
+  (void)arena;
+  op->scratch_bytes = (size_t)(2 * (1 + blocks) * op->inputs[0]->dims[1]) * sizeof(double);
+  return DQ_OK;
+}
+
+static void give_scratch(planes *p) {
+  p->sums[0] = p->op->scratch;
+  p->sums[1] = p->sums[0] + p->channels;
+  p->blocks = dq_adds_over_processes(p->op) ? p->sums[1] + p->channels : NULL;
+}
+
+// With processes the steps are run one after the other for all channels, and behind each but the last one the processes
+// add `all` sums, from sums[which] on. One process runs all of them for a channel while its planes are in the cache.
+typedef struct stage {
+  dq_span_work *work;
+  int which, all;
+} stage;
+
+typedef struct stages {
+  planes *p;
+  const stage *list;
+  int count;
+} stages;
+
+static void run_stages(void *argument, int64_t from, int64_t to) {
+  const stages *s = argument;
+  for (int64_t channel = from; channel < to; channel++)
+    for (int i = 0; i < s->count; i++) s->list[i].work(s->p, channel, channel + 1);
+}
+
+static dq_status over_channels(planes *p, const stage *list, int count) {
+  const int64_t grain = DQ_GRAIN / (p->batch * p->plane + 1) + 1;
+  give_scratch(p);
+  stages all = {p, list, count};
+  if (!p->blocks) dq_spans(p->op->context, p->channels, grain, run_stages, &all);
+  for (int i = 0; p->blocks && i < count; i++) {
+    dq_spans(p->op->context, p->channels, grain, list[i].work, p);
+    if (list[i].all)
+      DQ_TRY(
+          dq_add_over_processes(p->op, p->batch, DQ_F64, p->blocks, list[i].all * p->channels, p->sums[list[i].which]));
+  }
+  return DQ_OK;
+}
+
 // ---- BatchNormTrain(x, scale, bias): the result, and mean and variance of each channel ----
+
+static void sum_span(void *argument, int64_t from, int64_t to) {
+  const planes *p = argument;
+  const dq_tensor *x = p->op->inputs[0];
+  for (int64_t channel = from; channel < to; channel++)
+    store_sum(p, BY_TYPE(sum, x)(p, x->data, x->data, channel, 0), 0, 1, channel);
+}
+
+static void squares_span(void *argument, int64_t from, int64_t to) {
+  const planes *p = argument;
+  const dq_tensor *x = p->op->inputs[0];
+  for (int64_t channel = from; channel < to; channel++) {
+    const double mean = p->sums[0][channel] / p->count;
+    store_sum(p, BY_TYPE(squares, x)(p, x->data, x->data, channel, mean), 1, 1, channel);
+  }
+}
 
 static void normalize_span(void *argument, int64_t from, int64_t to) {
   const planes *p = argument;
   const dq_tensor *x = p->op->inputs[0];
-  const double count = (double)(p->batch * p->plane);
   for (int64_t channel = from; channel < to; channel++) {
-    const double mean = BY_TYPE(sum, x)(p, x->data, x->data, channel, 0) / count;
-    const double variance = BY_TYPE(squares, x)(p, x->data, x->data, channel, mean) / count;
+    const double mean = p->sums[0][channel] / p->count, variance = p->sums[1][channel] / p->count;
     const double factor = dq_tensor_get(p->op->inputs[1], channel) / sqrt(variance + p->epsilon);
     const double terms[] = {factor, 0, dq_tensor_get(p->op->inputs[2], channel), mean};
     BY_TYPE(combine, x)(p, x->data, x->data, p->op->outputs[0]->data, channel, terms);
@@ -104,9 +179,10 @@ static void normalize_span(void *argument, int64_t from, int64_t to) {
 static dq_status infer_train(dq_op *op) { return infer_channels(op, op->inputs[0], 1); }
 
 static dq_status run_train(dq_op *op) {
+  static const stage list[] = {{sum_span, 0, 1}, {squares_span, 1, 1}, {normalize_span, 0, 0}};
   planes p = planes_of(op, op->inputs[0]);
-  over_channels(&p, normalize_span);
-  return DQ_OK;
+  if (!op->scratch) return dq_op_run_unprepared(op);
+  return over_channels(&p, list, 3);
 }
 
 // ---- BatchNormGrad(gradient, x, scale, mean, variance): gradients of x, scale and bias ----
@@ -114,18 +190,26 @@ static dq_status run_train(dq_op *op) {
 // With y = s (x - mean) f + bias, f = 1 / sqrt(variance + epsilon) and g the gradient of y: the gradient of x is s f g,
 // and in training, where mean and variance depend on x, s f (g - mean(g) - (x - mean) f mean(g (x - mean) f)) (Ioffe
 // and Szegedy 2015, section 3).
+static void products_span(void *argument, int64_t from, int64_t to) {
+  const planes *p = argument;
+  const dq_tensor *const *in = p->op->inputs, *g = in[0], *x = in[1];
+  for (int64_t channel = from; channel < to; channel++) {
+    const double mean = dq_tensor_get(in[3], channel);
+    store_sum(p, BY_TYPE(sum, x)(p, g->data, g->data, channel, 0), 0, 2, channel);
+    store_sum(p, BY_TYPE(products, x)(p, x->data, g->data, channel, mean), 1, 2, channel);
+  }
+}
+
 static void gradient_span(void *argument, int64_t from, int64_t to) {
   const planes *p = argument;
   const dq_tensor *const *in = p->op->inputs, *g = in[0], *x = in[1];
-  const double count = (double)(p->batch * p->plane);
   for (int64_t channel = from; channel < to; channel++) {
     const double mean = dq_tensor_get(in[3], channel);
     const double factor = 1 / sqrt(dq_tensor_get(in[4], channel) + p->epsilon);
-    const double sum = BY_TYPE(sum, x)(p, g->data, g->data, channel, 0);
-    const double product = BY_TYPE(products, x)(p, x->data, g->data, channel, mean) * factor;
+    const double sum = p->sums[0][channel], product = p->sums[1][channel] * factor;
     const double step = dq_tensor_get(in[2], channel) * factor;
     double terms[] = {0, step, 0, mean};
-    if (p->training) terms[0] = -step * factor * product / count, terms[2] = -step * sum / count;
+    if (p->training) terms[0] = -step * factor * product / p->count, terms[2] = -step * sum / p->count;
     BY_TYPE(combine, x)(p, x->data, g->data, p->op->outputs[0]->data, channel, terms);
     dq_tensor_set(p->op->outputs[1], channel, product);
     dq_tensor_set(p->op->outputs[2], channel, sum);
@@ -135,9 +219,10 @@ static void gradient_span(void *argument, int64_t from, int64_t to) {
 static dq_status infer_gradient(dq_op *op) { return infer_channels(op, op->inputs[1], 2); }
 
 static dq_status run_gradient(dq_op *op) {
+  static const stage list[] = {{products_span, 0, 2}, {gradient_span, 0, 0}};
   planes p = planes_of(op, op->inputs[1]);
-  over_channels(&p, gradient_span);
-  return DQ_OK;
+  if (!op->scratch) return dq_op_run_unprepared(op);
+  return over_channels(&p, list, 2);
 }
 
 static dq_status normalization_gradient(const dq_gradient *gradient, dq_value *mean, dq_value *variance,
@@ -228,11 +313,12 @@ dq_status dq_gradient_softmax(const dq_gradient *gradient) {
                                     .run = RUN,                                                                        \
                                     __VA_ARGS__};
 static const dq_attribute_rule norm_attributes[] = {
-    {"epsilon", DQ_ATTRIBUTE_FLOAT, false}, {"training", DQ_ATTRIBUTE_INT, false}, {0}};
+    {"epsilon", DQ_ATTRIBUTE_FLOAT, false}, {"training", DQ_ATTRIBUTE_INT, false}, DQ_PROCESSES_ATTRIBUTE, {0}};
 static const dq_attribute_rule column_attributes[] = {
     {"axis", DQ_ATTRIBUTE_INT, false}, {"axes", DQ_ATTRIBUTE_INT, false}, {0}};
 ROW(BatchNormTrain, 3, 3, infer_train, run_train, .attributes = norm_attributes, .gradient = train_gradient,
-    .trained = 1 << 1 | 1 << 2)
-ROW(BatchNormGrad, 5, 3, infer_gradient, run_gradient, .attributes = norm_attributes)
+    .prepare = prepare_sums, .trained = 1 << 1 | 1 << 2, .pictures = DQ_PICTURES_MEASURED)
+ROW(BatchNormGrad, 5, 3, infer_gradient, run_gradient, .attributes = norm_attributes, .prepare = prepare_sums,
+    .pictures = DQ_PICTURES_MEASURED)
 ROW(SoftmaxGrad, 2, 1, dq_infer_same, run_SoftmaxGrad, .attributes = column_attributes)
 ROW(LogSoftmaxGrad, 2, 1, dq_infer_same, run_LogSoftmaxGrad, .attributes = column_attributes)

@@ -6,6 +6,7 @@
 #include "lib/kernels/reference/shards.h"
 #include "lib/ops/elementwise.h"
 #include "lib/ops/gradient.h"
+#include "lib/ops/picture_sums.h"
 #include "lib/ops/reduce.h"
 #include "lib/ops/strided.h"
 
@@ -33,6 +34,8 @@ typedef struct sum_job {
   dq_tensor *output;
   dq_reduction whole, rest; // of a shard, and of the last one, which may be smaller
   int64_t shards, step;     // elements from one shard to the next
+  int64_t first;            // shard of the sum over all processes
+  double *blocks;           // [blocks][sets]: of the sum over all processes; NULL: there are none
 } sum_job;
 
 #define DEFINE_SUM_ROWS(name, type)                                                                                    \
@@ -49,8 +52,8 @@ typedef struct sum_job {
 DEFINE_SUM_ROWS(sum_rows_f32, float)
 DEFINE_SUM_ROWS(sum_rows_f64, double)
 
-static double sum_shards(const sum_job *job, int64_t set) {
-  dq_shard_sums sums = {.depth = 0};
+static dq_shard_sums sum_shards(const sum_job *job, int64_t set) {
+  dq_shard_sums sums = {.first = job->first};
   const size_t size = dq_dtype_size(job->input->type);
   for (int64_t shard = 0; shard < job->shards; shard++) {
     const dq_reduction *plan = shard < job->shards - 1 ? &job->whole : &job->rest;
@@ -58,12 +61,33 @@ static double sum_shards(const sum_job *job, int64_t set) {
     const bool wide = job->input->type == DQ_F64;
     dq_shard_add(&sums, wide ? sum_rows_f64(plan, elements, set) : sum_rows_f32(plan, elements, set));
   }
-  return dq_shard_total(&sums);
+  return sums;
 }
 
 static void sum_span(void *argument, int64_t from, int64_t to) {
   const sum_job *job = argument;
-  for (int64_t set = from; set < to; set++) dq_tensor_set(job->output, set, sum_shards(job, set));
+  for (int64_t set = from; set < to; set++) {
+    dq_shard_sums sums = sum_shards(job, set);
+    for (int b = 0; job->blocks && b < sums.depth; b++) job->blocks[b * job->rest.sets + set] = sums.waiting[b];
+    if (!job->blocks) dq_tensor_set(job->output, set, dq_shard_total(&sums));
+  }
+}
+
+// Blocks of the sum over all processes, and the sum.
+static dq_status prepare_SumTo(dq_op *op, dq_arena *arena) {
+  (void)arena;
+  if (!dq_adds_over_processes(op)) return DQ_OK;
+  const int64_t arrays = 1 + dq_process_blocks(op, op->inputs[0]->dims[0]);
+  op->scratch_bytes = (size_t)(arrays * dq_tensor_count(op->outputs[0])) * sizeof(double);
+  return DQ_OK;
+}
+
+static dq_status add_processes(const dq_op *op, const sum_job *job) {
+  const int64_t rows = op->inputs[0]->dims[0], count = dq_tensor_count(op->outputs[0]);
+  double *sums = job->blocks + dq_process_blocks(op, rows) * count;
+  DQ_TRY(dq_add_over_processes(op, rows, DQ_F64, job->blocks, count, sums));
+  for (int64_t set = 0; set < count; set++) dq_tensor_set(op->outputs[0], set, sums[set]);
+  return DQ_OK;
 }
 
 static dq_status run_SumTo(dq_op *op) {
@@ -71,7 +95,9 @@ static dq_status run_SumTo(dq_op *op) {
   const dq_tensor *input = op->inputs[0];
   sum_job job = {.input = input, .output = op->outputs[0], .shards = 1};
   dq_tensor shard = *input, rest = *input;
+  const bool over_processes = dq_adds_over_processes(op);
   summed_axes(op, reduced);
+  if (over_processes) job.first = dq_first_shard(op, input->dims[0]), job.blocks = op->scratch;
   if (input->rank && reduced[0] && input->dims[0] > 0) {
     job.shards = (input->dims[0] - 1) / DQ_SHARD + 1;
     job.step = DQ_SHARD * dq_tensor_product(input, 1, input->rank);
@@ -81,7 +107,7 @@ static dq_status run_SumTo(dq_op *op) {
   dq_reduction_plan(&shard, reduced, &job.whole);
   dq_reduction_plan(&rest, reduced, &job.rest);
   dq_spans(op->context, job.rest.sets, dq_reduction_grain(&job.whole) / job.shards + 1, sum_span, &job);
-  return DQ_OK;
+  return over_processes ? add_processes(op, &job) : DQ_OK;
 }
 
 static dq_status gradient_SumTo(const dq_gradient *gradient) {
@@ -167,11 +193,11 @@ static dq_status run_Place(dq_op *op) {
                                     .infer = INFER,                                                                    \
                                     .run = run_##NAME,                                                                 \
                                     __VA_ARGS__};
-static const dq_attribute_rule attributes_SumTo[] = {{"shape", DQ_ATTRIBUTE_INTS, true}, {0}};
+static const dq_attribute_rule attributes_SumTo[] = {{"shape", DQ_ATTRIBUTE_INTS, true}, DQ_PROCESSES_ATTRIBUTE, {0}};
 static const dq_attribute_rule attributes_Spread[] = {{"shape", DQ_ATTRIBUTE_INTS, true}, {0}};
 static const dq_attribute_rule attributes_Place[] = {
     {"shape", DQ_ATTRIBUTE_INTS, true}, {"starts", DQ_ATTRIBUTE_INTS, true}, {"steps", DQ_ATTRIBUTE_INTS, true}, {0}};
-ROW(SumTo, infer_shape, .gradient = gradient_SumTo)
+ROW(SumTo, infer_shape, .gradient = gradient_SumTo, .prepare = prepare_SumTo, .pictures = DQ_PICTURES_SUMMED_TO)
 ROW(Spread, infer_shape, .gradient = gradient_Spread)
 ROW(Place, infer_Place, .gradient = NULL)
 

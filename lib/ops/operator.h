@@ -84,6 +84,17 @@ typedef enum dq_bound_rule {
   DQ_BOUND_MOVE,    // elements of input 0, moved, chosen or averaged
 } dq_bound_rule;
 
+// How an operator treats the pictures along the first dimension of its inputs, for batches of which each rank of a job
+// computes a part (lib/ops/picture_sums.h).
+typedef enum dq_picture_rule {
+  DQ_PICTURES_BY_AXES,   // each by itself, where operands and attributes name no other axis
+  DQ_PICTURES_EACH,      // each by itself, whatever the attributes say
+  DQ_PICTURES_REDUCED,   // by its axes, all if it has none
+  DQ_PICTURES_SUMMED,    // all outputs are sums over the pictures
+  DQ_PICTURES_SUMMED_TO, // the same where the output has another first dimension
+  DQ_PICTURES_MEASURED,  // all outputs but the first one are sums
+} dq_picture_rule;
+
 // The slope below 0 of an operator that is x above 0 and slope * x below.
 typedef struct dq_slope {
   int input;   // position of the slopes among the inputs, which broadcast to input 0; DQ_NO_INPUT: one for all elements
@@ -157,6 +168,7 @@ struct dq_operator {
   // computed as a LeakyRelu at the end of a convolution.
   dq_slope (*slope)(const dq_node *node);
   unsigned flags;
+  dq_picture_rule pictures;
   dq_bound_rule bound;
   // With DQ_BOUND_SQUEEZE: what every result lies in, whatever the inputs, with the defaults of the attributes;
   // {0, 0}: inputs or attributes say it (Clip).

@@ -322,9 +322,9 @@ static const dq_attribute_rule reduce_attributes[] = {{"axes", DQ_ATTRIBUTE_INTS
                                     __VA_ARGS__};
 
 ROW(ReduceSum, (1, 11, 13), DQ_REDUCE_SUM, DQ_FINISH_PLAIN, WIDE_TYPES, DQ_DENY, .bound = DQ_BOUND_UNKNOWN,
-    .gradient = dq_gradient_reduce_sum)
+    .gradient = dq_gradient_reduce_sum, .pictures = DQ_PICTURES_REDUCED)
 ROW(ReduceMean, (1, 11, 13, 18), DQ_REDUCE_SUM, DQ_FINISH_MEAN, WIDE_TYPES, DQ_DENY, .bound = DQ_BOUND_MOVE,
-    .gradient = dq_gradient_reduce_mean)
+    .gradient = dq_gradient_reduce_mean, .pictures = DQ_PICTURES_REDUCED)
 ROW(ReduceProd, (1, 11, 13, 18), DQ_REDUCE_PRODUCT, DQ_FINISH_PLAIN, WIDE_TYPES, DQ_DENY, .bound = DQ_BOUND_UNKNOWN)
 ROW(ReduceL1, (1, 11, 13, 18), DQ_REDUCE_SUM_ABS, DQ_FINISH_PLAIN, WIDE_TYPES, DQ_DENY, .bound = DQ_BOUND_UNKNOWN)
 ROW(ReduceL2, (1, 11, 13, 18), DQ_REDUCE_SUM_SQUARE, DQ_FINISH_ROOT, WIDE_TYPES, DQ_DENY, .bound = DQ_BOUND_UNKNOWN)

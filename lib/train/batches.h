@@ -8,8 +8,9 @@
 typedef struct dq_batches_options {
   dq_data *data;
   dq_augmentation augmentation;
-  double label_smoothing; // s: the target of the label is 1 - s + s / classes, of the others s / classes
-  bool unlabelled;        // no targets are written: somebody else computes them
+  double label_smoothing;      // s: the target of the label is 1 - s + s / classes, of the others s / classes
+  bool unlabelled;             // no targets are written: somebody else computes them
+  const dq_picture_part *part; // of each batch, which is read; NULL: all of it
 } dq_batches_options;
 
 typedef struct dq_batches {
@@ -19,10 +20,11 @@ typedef struct dq_batches {
   dq_picture_layout layout;   // of a picture; only where pictures are changed
   int64_t batch, per_epoch;   // pictures in a batch, whole batches in an epoch; the pictures left over are others in
                               // each epoch
+  int64_t first, own;         // pictures first to first + own - 1 of a batch are read
   int64_t epoch;              // whose order this is, from 0
   int64_t *order;             // [pictures]
   float *scratch;             // [threads][elements of a picture]
-  dq_status *statuses;        // [batch]: of reading
+  dq_status *statuses;        // [own]: of reading
 } dq_batches;
 
 // `input` and `targets` are those of a training; arrays are in the arena. Data and context must outlive the batches.
@@ -34,8 +36,8 @@ dq_status dq_batches_open(dq_batches *batches, const dq_batches_options *options
 // Sets the order of an epoch, which depends on its number and the seed of the context alone.
 void dq_batches_shuffle(dq_batches *batches, int64_t epoch);
 
-// Reads batch `index` of the epoch, on all threads. The result depends on epoch, index and seed alone. Statuses as
-// dq_data_read; DQ_BAD_INPUT: a picture has no label.
+// Reads batch `index` of the epoch, or the part of it, on all threads. The result depends on epoch, index and seed
+// alone. Statuses as dq_data_read; DQ_BAD_INPUT: a picture has no label.
 dq_status dq_batches_read(dq_batches *batches, int64_t index, dq_error *error);
 
 #endif

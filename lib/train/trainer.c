@@ -12,10 +12,13 @@
 
 // ---- Memory, and the start ----
 
-// Reads a batch of the order that was set, and computes its targets.
+// Reads a batch of the order that was set, and computes its targets. All processes have the same status.
 static dq_status read_batch(dq_trainer *t, int64_t index, dq_error *error) {
-  DQ_TRY(dq_batches_read(&t->batches, index, error));
-  return t->options->teacher ? dq_teacher_run(&t->teacher, t->training.input, t->training.targets, error) : DQ_OK;
+  dq_status status = dq_check_stop(t->context, error);
+  if (status == DQ_OK) status = dq_batches_read(&t->batches, index, error);
+  if (status == DQ_OK && t->options->teacher)
+    status = dq_teacher_run(&t->teacher, t->training.input, t->training.targets, error);
+  return dq_processes_agree(t->context->processes, status, error);
 }
 
 // The most that the process has held so far, and the weights that are stored in the model at the end.
@@ -41,8 +44,7 @@ static dq_status begin_anew(dq_trainer *t, dq_error *error) {
 }
 
 static dq_status resume(dq_trainer *t, dq_error *error) {
-  DQ_TRY(dq_checkpoint_load(&t->checkpoint, error));
-  dq_training_restore(&t->training, t->now);
+  DQ_TRY(dq_trainer_load(t, error));
   t->training.step = t->report->resumed = t->first = t->place.steps;
   dq_message(t->context, DQ_NOTE, "goes on behind step %lld of epoch %lld", (long long)t->place.step,
              (long long)t->place.epoch + 1);
@@ -53,11 +55,25 @@ static dq_status resume(dq_trainer *t, dq_error *error) {
   return DQ_OK;
 }
 
+// Makes the folder of the checkpoint; *there receives whether it has one. Of several processes the first one looks.
+static dq_status open_folder(const dq_trainer *t, bool *there, dq_error *error) {
+  const dq_processes *processes = t->context->processes;
+  const char *path = t->checkpoint.path;
+  dq_status status = DQ_OK;
+  *there = false;
+  if (!path) return DQ_OK;
+  if (dq_process_index(processes) == 0) {
+    *there = !access(path, F_OK);
+    if (mkdir(t->options->checkpoint, 0777) && errno != EEXIST) status = dq_fail_errno(error, t->options->checkpoint);
+  }
+  dq_processes_share(processes, there, sizeof *there);
+  return dq_processes_agree(processes, status, error);
+}
+
 static dq_status begin(dq_trainer *t, dq_error *error) {
   const char *path = t->checkpoint.path;
-  const bool there = path && !access(path, F_OK);
-  if (path && mkdir(t->options->checkpoint, 0777) && errno != EEXIST)
-    return dq_fail_errno(error, t->options->checkpoint);
+  bool there;
+  DQ_TRY(open_folder(t, &there, error));
   if (there && t->options->resume) return resume(t, error);
   if (there) {
     dq_fail(error, DQ_USAGE, "%s is there already", path);
@@ -78,8 +94,9 @@ static int64_t highest(const float *values, int64_t count) {
   return best;
 }
 
-// Pictures of the batch whose highest score is that of the highest target.
-static double right_answers(const dq_training *training) {
+// Pictures of the batch, on all processes, whose highest score is that of the highest target.
+static double right_answers(const dq_trainer *t) {
+  const dq_training *training = &t->training;
   const dq_tensor *targets = training->targets;
   const int64_t classes = dq_tensor_product(targets, 1, targets->rank);
   const float *wanted = targets->data, *scores = training->scores->data;
@@ -87,6 +104,7 @@ static double right_answers(const dq_training *training) {
   if (targets->rank != 2) return NAN;
   for (int64_t i = 0; i < targets->dims[0]; i++)
     right += highest(wanted + i * classes, classes) == highest(scores + i * classes, classes);
+  dq_processes_add(t->context->processes, &right, 1);
   return right;
 }
 
@@ -97,7 +115,7 @@ static dq_status run_step(dq_trainer *t, dq_error *error) {
   DQ_TRY(dq_training_step(&t->training, &t->optimizer, rate, &loss, error));
   t->place.step++, t->place.steps++;
   t->place.loss += loss;
-  t->place.right += right_answers(&t->training);
+  t->place.right += right_answers(t);
   t->place.seconds += dq_seconds() - begin;
   t->report->epochs[t->place.epoch].rate = rate;
   return DQ_OK;
@@ -114,7 +132,8 @@ static void report_progress(const dq_trainer *t) {
 }
 
 static bool is_out_of_time(const dq_trainer *t) {
-  return t->options->time_limit > 0 && dq_seconds() - t->begin >= t->options->time_limit;
+  const double limit = t->options->time_limit;
+  return limit > 0 && dq_processes_any(t->context->processes, dq_seconds() - t->begin >= limit);
 }
 
 // ---- Epochs ----
@@ -160,7 +179,6 @@ static dq_status run_steps(dq_trainer *t, dq_error *error) {
   const int64_t every = t->options->checkpoint_every;
   if (t->batches.epoch != t->place.epoch) dq_batches_shuffle(&t->batches, t->place.epoch);
   while (t->place.step < t->batches.per_epoch && !t->report->out_of_time) {
-    DQ_TRY(dq_check_stop(t->context, error));
     DQ_TRY(run_step(t, error));
     report_progress(t);
     if (every && t->place.steps % every == 0) DQ_TRY(dq_trainer_save(t, error));

@@ -49,7 +49,9 @@ void dq_trainer_close(dq_trainer *trainer);
 // Validates the weights as they are.
 dq_status dq_trainer_validate(const dq_trainer *trainer, dq_figure *figure, dq_error *error);
 
-// Writes the place and the states to the checkpoint, if there is one.
+// Writes the place and the states to the checkpoint, if there is one, and reads them back into the training. Of several
+// processes the first one does, and all have its status.
 dq_status dq_trainer_save(dq_trainer *trainer, dq_error *error);
+dq_status dq_trainer_load(dq_trainer *trainer, dq_error *error);
 
 #endif

@@ -61,7 +61,8 @@ static dq_status open_training(dq_trainer *t, dq_error *error) {
   const dq_batches_options batches = {.data = t->options->data,
                                       .augmentation = t->options->augmentation,
                                       .label_smoothing = t->options->label_smoothing,
-                                      .unlabelled = t->options->teacher != NULL};
+                                      .unlabelled = t->options->teacher != NULL,
+                                      .part = t->training.part};
   t->validation = (dq_validation){.data = t->options->validation,
                                   .teacher = t->options->teacher,
                                   .classes = t->training.targets->rank == 2 ? t->training.targets->dims[1] : 0,
@@ -143,14 +144,28 @@ static dq_status open_checkpoint(dq_trainer *t, dq_error *error) {
 }
 
 dq_status dq_trainer_save(dq_trainer *t, dq_error *error) {
+  const dq_processes *processes = t->context->processes;
+  dq_status status = DQ_OK;
   if (!t->checkpoint.path) return DQ_OK;
   dq_training_save(&t->training, t->now);
-  return dq_checkpoint_save(&t->checkpoint, error);
+  if (dq_process_index(processes) == 0) status = dq_checkpoint_save(&t->checkpoint, error);
+  return dq_processes_agree(processes, status, error);
+}
+
+dq_status dq_trainer_load(dq_trainer *t, dq_error *error) {
+  const dq_processes *processes = t->context->processes;
+  dq_status status = DQ_OK;
+  if (dq_process_index(processes) == 0) status = dq_checkpoint_load(&t->checkpoint, error);
+  DQ_TRY(dq_processes_agree(processes, status, error));
+  for (int i = 0; i < t->checkpoint.count; i++)
+    dq_processes_share(processes, t->checkpoint.parts[i].data, t->checkpoint.parts[i].bytes);
+  dq_training_restore(&t->training, t->now);
+  return DQ_OK;
 }
 
 // ---- Everything ----
 
-dq_status dq_trainer_open(dq_trainer *t, dq_error *error) {
+static dq_status open_trainer(dq_trainer *t, dq_error *error) {
   t->silent = *t->context;
   t->silent.message = NULL;
   t->silent.progress = NULL;
@@ -158,6 +173,10 @@ dq_status dq_trainer_open(dq_trainer *t, dq_error *error) {
   set_rate(t);
   t->report->batch = t->batches.batch;
   return open_checkpoint(t, error);
+}
+
+dq_status dq_trainer_open(dq_trainer *t, dq_error *error) {
+  return dq_processes_agree(t->context->processes, open_trainer(t, error), error);
 }
 
 void dq_trainer_close(dq_trainer *t) {
@@ -170,5 +189,5 @@ dq_status dq_trainer_validate(const dq_trainer *t, dq_figure *figure, dq_error *
   dq_status status = graph ? dq_training_store(&t->training, graph, error) : dq_fail_memory(error, 0);
   if (status == DQ_OK) status = dq_validate(&t->validation, graph, figure, &t->silent, error);
   dq_graph_free(graph);
-  return status;
+  return dq_processes_agree(t->context->processes, status, error);
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "lib/kernels/reference/shards.h"
 #include "lib/train/quantizers.h"
 
 static dq_tensor *plan_tensor(const dq_training *training, const char *name) {
@@ -29,7 +30,7 @@ static void connect(dq_training *training, const dq_training_graph *made) {
 
 static dq_status open_plan(dq_training *training, const dq_graph *model, const dq_training_options *options,
                            dq_error *error) {
-  dq_training_graph made = {.graph = training->graph, .model = model, .arena = training->arena};
+  dq_training_graph made = {.graph = training->graph, .model = model, .arena = training->arena, .part = training->part};
   DQ_TRY(dq_training_graph_make(&made, training, options, training->context, error));
   dq_session_options session = {.shapes = made.shapes};
   DQ_TRY(dq_session_open(&training->session, training->graph, &session, training->context, error));
@@ -37,11 +38,40 @@ static dq_status open_plan(dq_training *training, const dq_graph *model, const d
   return DQ_OK;
 }
 
+// The part of the batch that this process computes, and a context for it. A gradient by a single picture may have
+// another form than that of a batch, so that none is left alone.
+static dq_status divide_batch(dq_training *training, int64_t batch, dq_error *error) {
+  const dq_processes *processes = training->context->processes;
+  const int count = dq_process_count(processes);
+  int64_t first, last;
+  if (count == 1) return DQ_OK;
+  dq_shard_part(batch, count - 1, count, &first, &last);
+  if (last < 2) {
+    dq_fail(error, DQ_USAGE, "a batch of %lld pictures is too small for %d processes", (long long)batch, count);
+    dq_error_hint(error, "each process takes %d pictures or a multiple of them, the last one 2 at least", DQ_SHARD);
+    return DQ_USAGE;
+  }
+  dq_context *own = DQ_NEW(training->arena, dq_context);
+  dq_picture_part *part = DQ_NEW(training->arena, dq_picture_part);
+  if (!own || !part) return dq_fail_memory(error, 0);
+  *part = (dq_picture_part){.processes = processes, .all = batch};
+  dq_shard_part(batch, processes->index, count, &part->first, &part->count);
+  *own = *training->context;
+  own->part = training->part = part;
+  own->stop = NULL; // all processes run all steps, or none
+  own->deadline = 0;
+  training->context = own;
+  return DQ_OK;
+}
+
 dq_status dq_training_open(dq_training *training, const dq_graph *model, const dq_training_options *options,
                            const dq_context *context, dq_error *error) {
   *training = (dq_training){.graph = dq_graph_copy(model), .arena = dq_context_arena(context), .context = context};
   if (!training->graph || !training->arena) return dq_fail_memory(error, 0);
-  return open_plan(training, model, options, error);
+  DQ_TRY(divide_batch(training, options->batch, error));
+  dq_training_options own = *options;
+  if (training->part) own.batch = training->part->count;
+  return open_plan(training, model, &own, error);
 }
 
 void dq_training_close(dq_training *training) {

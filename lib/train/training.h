@@ -15,7 +15,7 @@ typedef enum dq_loss {
 typedef struct dq_training_options {
   dq_loss loss;              // on output 0; a Softmax or LogSoftmax at its end is left out of the cross entropy
   double temperature;        // T of the cross entropy, which is then T^2 times that of the scores y / T; 0: 1
-  int64_t batch;             // pictures in a step, 1 or more
+  int64_t batch;             // pictures in a step, 1 or more, over all processes of the context
   dq_shape_request shapes;   // further sizes that the model leaves open
   const char *const *frozen; // [frozen_count]: shell patterns on nodes whose weights are not trained
   int frozen_count;
@@ -50,10 +50,11 @@ typedef struct dq_statistics {
 
 typedef struct dq_training {
   dq_session session;
-  dq_graph *graph; // the model with loss and gradients; owned
-  dq_arena *arena; // owned
-  const dq_context *context;
-  dq_trained *trained; // [trained_count]
+  dq_graph *graph;             // the model with loss and gradients; owned
+  dq_arena *arena;             // owned
+  const dq_context *context;   // of the plan
+  const dq_picture_part *part; // the pictures of a batch that are computed here; NULL: all
+  dq_trained *trained;         // [trained_count]
   int trained_count;
   dq_statistics *statistics; // [statistics_count]
   int statistics_count;
@@ -66,8 +67,13 @@ typedef struct dq_training {
 // Makes a model with one input and float32 weights ready for training. The model and the context must outlive the
 // training; the model is not changed. A batch that the model fixes is replaced by that of the options. The caller
 // closes the training, also after a failure. DQ_UNSUPPORTED names a node between a trained weight and the loss whose
-// operator has no gradient; DQ_BAD_INPUT: no weight is trained, or the output does not suit the loss; else statuses as
+// operator has no gradient, or which combines pictures of different processes; DQ_BAD_INPUT: no weight is trained, or
+// the output does not suit the loss; DQ_USAGE: the batch is too small for the processes; else statuses as
 // dq_session_open.
+//
+// Of several processes (context->processes) each computes a part of the batch, whole shards of it
+// (lib/kernels/reference/shards.h), and is given the pictures of its part; all processes make the same steps. A step
+// does not look at context->stop then.
 dq_status dq_training_open(dq_training *training, const dq_graph *model, const dq_training_options *options,
                            const dq_context *context, dq_error *error);
 void dq_training_close(dq_training *training); // allowed on a zeroed struct

@@ -3,6 +3,7 @@
 
 #include "lib/graph/patterns.h"
 #include "lib/ops/gradient.h"
+#include "lib/ops/picture_sums.h"
 #include "lib/schedule/check_nodes.h"
 #include "lib/train/backward.h"
 #include "lib/train/exact_products.h"
@@ -157,6 +158,11 @@ static dq_value *add_sum(dq_training_graph *made, dq_value *terms, double factor
   return multiply(made, sum, factor);
 }
 
+// Of the whole batch.
+static double pictures_of(const dq_training_graph *made, const dq_tensor *scores) {
+  return (double)(made->part ? made->part->all : scores->dims[0]);
+}
+
 static dq_value *cross_entropy(dq_training_graph *made, const dq_tensor *scores, double temperature) {
   dq_value *softened = temperature == 1 ? made->scores : multiply(made, made->scores, 1 / temperature);
   dq_value *logarithms = add(made, "LogSoftmax", 1, &softened);
@@ -164,13 +170,13 @@ static dq_value *cross_entropy(dq_training_graph *made, const dq_tensor *scores,
   dq_node *node = made->graph->nodes[made->graph->node_count - 1];
   if (!dq_node_set_int(made->graph, node, "axis", 1)) return NULL;
   dq_value *terms = add(made, "Mul", 2, (dq_value *[]){logarithms, made->targets});
-  return add_sum(made, terms, -temperature * temperature / (double)scores->dims[0]);
+  return add_sum(made, terms, -temperature * temperature / pictures_of(made, scores));
 }
 
 static dq_value *squared_error(dq_training_graph *made, const dq_tensor *scores) {
   dq_value *error = add(made, "Sub", 2, (dq_value *[]){made->scores, made->targets});
   dq_value *terms = add(made, "Mul", 2, (dq_value *[]){error, error});
-  return add_sum(made, terms, 1 / (double)dq_tensor_count(scores));
+  return add_sum(made, terms, 1 / (pictures_of(made, scores) * (double)dq_tensor_product(scores, 1, scores->rank)));
 }
 
 static dq_status check_scores(const dq_tensor *scores, const dq_training_options *options, dq_error *error) {
@@ -244,6 +250,16 @@ static void drop_unreached(dq_training_graph *made, dq_training *training) {
   training->trained_count = kept;
 }
 
+// What is added over the pictures is added over all processes.
+static dq_status mark_sums(dq_training_graph *made, const dq_context *context, dq_error *error) {
+  dq_tensor *tensors;
+  DQ_TRY(infer(made, context, &tensors, error));
+  bool *pictures = DQ_NEW_ARRAY(made->arena, made->graph->value_count, bool);
+  if (!pictures) return dq_fail_memory(error, 0);
+  pictures[made->input->index] = pictures[made->targets->index] = true;
+  return dq_mark_picture_sums(made->graph, tensors, made->part->count, pictures, error);
+}
+
 static dq_status derive(dq_training_graph *made, dq_training *training, const dq_context *context, dq_error *error) {
   dq_tensor *tensors;
   dq_value **by = DQ_NEW_ARRAY(made->arena, training->trained_count, dq_value *);
@@ -255,7 +271,7 @@ static dq_status derive(dq_training_graph *made, dq_training *training, const dq
   DQ_TRY(dq_exact_products(made, tensors, error));
   drop_unreached(made, training);
   DQ_TRY(set_outputs(made, training, error));
-  return dq_graph_index(made->graph, true, error);
+  return made->part ? mark_sums(made, context, error) : dq_graph_index(made->graph, true, error);
 }
 
 dq_status dq_open_batch(dq_graph *graph, dq_value *input, dq_error *error) {

@@ -12,6 +12,7 @@ typedef struct dq_training_graph {
   const dq_graph *model; // owns names and first elements
   dq_arena *arena;       // owns the arrays
   dq_shape_request shapes;
+  const dq_picture_part *part; // of the training
   dq_value *input, *targets, *scores, *loss;
   const dq_tensor **first;    // [trained_count]: the elements of the weights in the model
   dq_value **gradients;       // [trained_count]

@@ -24,6 +24,8 @@ typedef struct job {
   float *packed_input, *packed_gradient, *sums, *weights;
   int64_t *offsets;
   const float *gradient, *input;
+  double *wide; // blocks in place of weights
+  int64_t first_shard;
   float *to;         // of the products, or of an addition
   const float *from; // of an addition
 } job;
@@ -31,10 +33,10 @@ typedef struct job {
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static int64_t places(const dq_conv_parameters *s) { return s->out_height * s->out_width; }
 
-static bool is_depthwise(const dq_conv_parameters *s) { return s->in_channels == s->groups; }
+bool dq_conv_gradient_is_wide(const dq_conv_parameters *shape) { return shape->in_channels == shape->groups; }
 
-static job job_of(const dq_conv_parameters *s, unsigned cpu) {
-  job j = {.shape = s, .multiply = dq_kernel_find(DQ_OPERATION_f32_tile, cpu)};
+static job job_of(const dq_conv_parameters *s, int64_t first_shard, unsigned cpu) {
+  job j = {.shape = s, .first_shard = first_shard, .multiply = dq_kernel_find(DQ_OPERATION_f32_tile, cpu)};
   j.transpose = DQ_KERNEL_FUNCTION(f32_columns, cpu);
   j.in_group = s->in_channels / s->groups;
   j.out_group = s->out_channels / s->groups;
@@ -47,7 +49,8 @@ static job job_of(const dq_conv_parameters *s, unsigned cpu) {
   j.taps = s->kernel_height * (j.folded ? 1 : s->kernel_width);
   j.columns = j.in_group * (j.folded ? s->kernel_width : 1);
   j.shards = ceil_div(s->batch, DQ_SHARD);
-  for (j.levels = 1; (int64_t)1 << (j.levels - 1) < j.shards;) j.levels++;
+  for (int64_t end = 1; end <= j.shards; end++) // one more than wait behind a shard
+    j.levels = dq_max_i64(j.levels, 1 + dq_shard_blocks(first_shard, first_shard + end - 1, NULL));
   j.count = s->out_channels * j.taps * j.columns;
   return j;
 }
@@ -64,10 +67,9 @@ static size_t gradient_area(const job *j) {
 }
 static size_t offsets_area(const job *j) { return dq_round_up((size_t)(2 * DQ_SHARD * places(j->shape)), 16); }
 
-size_t dq_conv_gradient_scratch_bytes(const dq_conv_parameters *shape, unsigned cpu, int threads) {
-  (void)threads;
-  if (is_depthwise(shape)) return 0;
-  job j = job_of(shape, cpu);
+size_t dq_conv_gradient_scratch_bytes(const dq_conv_parameters *shape, int64_t first_shard, unsigned cpu) {
+  if (dq_conv_gradient_is_wide(shape)) return 0;
+  job j = job_of(shape, first_shard, cpu);
   return sizeof(float) * (input_area(&j) + gradient_area(&j) + offsets_area(&j) + (size_t)(j.levels * j.count));
 }
 
@@ -207,7 +209,7 @@ static void depthwise_channel(void *argument, int64_t channel, int thread) {
   const int64_t taps = s->kernel_height * s->kernel_width, in_channel = channel / j->out_group;
   (void)thread;
   for (int64_t tap = 0; tap < taps; tap++) {
-    dq_shard_sums sums = {.depth = 0};
+    dq_shard_sums sums = {.first = j->first_shard};
     for (int64_t n = 0; n < s->batch;) {
       double total = 0;
       for (int64_t end = dq_min_i64(s->batch, n + DQ_SHARD); n < end; n++)
@@ -216,7 +218,9 @@ static void depthwise_channel(void *argument, int64_t channel, int thread) {
                            tap / s->kernel_width, tap % s->kernel_width);
       dq_shard_add(&sums, total);
     }
-    j->weights[channel * taps + tap] = (float)dq_shard_total(&sums);
+    const int64_t at = channel * taps + tap;
+    for (int b = 0; j->wide && b < sums.depth; b++) j->wide[b * s->out_channels * taps + at] = sums.waiting[b];
+    if (!j->wide) j->weights[at] = (float)dq_shard_total(&sums);
   }
 }
 
@@ -232,22 +236,31 @@ static void run_shard(job *j, int64_t shard, int depth, dq_pool *pool) {
   dq_pool_run(pool, j->in_panels * s->groups * j->out_panels * j->taps, multiply, j);
 }
 
-void dq_conv_gradient_run(const dq_conv_parameters *shape, unsigned cpu, const float *gradient, const float *input,
-                          float *weights, void *scratch, dq_pool *pool) {
-  job j = job_of(shape, cpu);
-  j.gradient = gradient;
-  j.input = input;
-  j.weights = weights;
-  if (is_depthwise(shape)) {
-    dq_pool_run(pool, shape->out_channels, depthwise_channel, &j);
+// The arrays that wait, `depth` of them.
+static void store(job *j, int depth, dq_pool *pool) {
+  const int64_t count = j->count;
+  for (int i = 0; i < depth; i++, j->sums += count, j->weights += count)
+    dq_pool_run(pool, j->shape->out_channels, store_channel, j);
+}
+
+void dq_conv_gradient_run(const dq_conv_gradient *task, unsigned cpu, void *scratch, dq_pool *pool) {
+  const bool wide = dq_conv_gradient_is_wide(task->shape), whole = task->weights != NULL;
+  const int64_t first = whole ? 0 : task->first_shard;
+  job j = job_of(task->shape, first, cpu);
+  j.gradient = task->gradient;
+  j.input = task->input;
+  j.weights = whole ? task->weights : task->blocks;
+  j.wide = whole ? NULL : task->blocks;
+  if (wide) {
+    dq_pool_run(pool, task->shape->out_channels, depthwise_channel, &j);
     return;
   }
   give_scratch(&j, scratch);
   int depth = 0;
   for (int64_t shard = 0; shard < j.shards; shard++) {
     run_shard(&j, shard, depth++, pool);
-    for (int64_t n = shard + 1; n % 2 == 0; n /= 2) add_last_two(&j, depth--, pool);
+    for (int64_t n = 2; dq_shards_join(first, first + shard + 1, n); n *= 2) add_last_two(&j, depth--, pool);
   }
-  for (; depth > 1; depth--) add_last_two(&j, depth, pool);
-  dq_pool_run(pool, shape->out_channels, store_channel, &j);
+  for (; whole && depth > 1; depth--) add_last_two(&j, depth, pool);
+  store(&j, depth, pool);
 }

@@ -3,18 +3,30 @@
 #ifndef DQ_KERNELS_CONV_GRADIENT_H
 #define DQ_KERNELS_CONV_GRADIENT_H
 
+#include <stdbool.h>
+
 #include "lib/base/pool.h"
 #include "lib/kernels/table/kernel_table.h"
 
-// Bytes of the scratch of a run with so many threads. `shape` is the convolution, whole batch, as dq_conv_check accepts
-// it; its activations and additions do not count.
-size_t dq_conv_gradient_scratch_bytes(const dq_conv_parameters *shape, unsigned cpu, int threads);
-// Stores the derivatives by the weights (OIHW) in `weights`: element (o, i, y, x) is the sum over pictures and places
-// of `gradient` [batch][out_channels][out_height][out_width] times the element of `input`
-// [batch][in_channels][in_height] [in_width] that the weight meets there. Bits: with several input channels in a group
-// a shard (shards.h) is one chain of fmaf from +0 over (picture, row, column), and shards are added in float32; with
-// one, rows of the output are added by lanes, and rows and shards in double. Both trees are that of shards.h.
-void dq_conv_gradient_run(const dq_conv_parameters *shape, unsigned cpu, const float *gradient, const float *input,
-                          float *weights, void *scratch, dq_pool *pool);
+typedef struct dq_conv_gradient {
+  const dq_conv_parameters *shape; // of the convolution, as dq_conv_check accepts it; its activations and additions do
+                                   // not count
+  const float *gradient;           // [batch][out_channels][out_height][out_width]
+  const float *input;              // [batch][in_channels][in_height][in_width]
+  int64_t first_shard;             // with `blocks`: place of the batch in a larger one
+  float *weights;                  // receives the sums; NULL: `blocks` does
+  void *blocks; // receives the sums of the blocks of the batch (dq_shard_blocks), one array behind the other, of
+                // float64 where dq_conv_gradient_is_wide, else of float32
+} dq_conv_gradient;
+
+// Whether the sums of shards are float64.
+bool dq_conv_gradient_is_wide(const dq_conv_parameters *shape);
+// Bytes of the scratch of a run.
+size_t dq_conv_gradient_scratch_bytes(const dq_conv_parameters *shape, int64_t first_shard, unsigned cpu);
+// Stores the derivatives by the weights (OIHW): element (o, i, y, x) is the sum over pictures and places of `gradient`
+// times the element of `input` that the weight meets there. Bits: with several input channels in a group a shard
+// (shards.h) is one chain of fmaf from +0 over (picture, row, column), and shards are added in float32; with one, rows
+// of the output are added by lanes, and rows and shards in double. Both trees are that of shards.h.
+void dq_conv_gradient_run(const dq_conv_gradient *job, unsigned cpu, void *scratch, dq_pool *pool);
 
 #endif

@@ -1,0 +1,117 @@
+#include "cmd/mpi_job.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#ifdef DQ_MPI
+#include <mpi.h>
+#endif
+
+// Processes that a launcher says it has started; 1: none said so.
+static int started(void) {
+  static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"};
+  for (int i = 0; i < 2; i++) {
+    const char *count = getenv(names[i]);
+    if (count && atoi(count) > 1) return atoi(count);
+  }
+  return 1;
+}
+
+#ifndef DQ_MPI
+
+dq_status dq_job_open(const dq_processes **processes, dq_error *error) {
+  *processes = NULL;
+  if (started() == 1) return DQ_OK;
+  dq_fail(error, DQ_UNSUPPORTED, "this is one of %d processes of an MPI job, and dq was built without MPI", started());
+  dq_error_hint(error, "with libopenmpi-dev installed, make builds dq with it");
+  return DQ_UNSUPPORTED;
+}
+
+bool dq_job_ends(int status) {
+  (void)status;
+  return true;
+}
+
+void dq_job_close(int status) { (void)status; }
+
+#else
+
+enum { PATIENCE_MICROSECONDS = 2000000, PAUSE_MICROSECONDS = 1000 };
+
+static dq_processes job;
+static MPI_Comm ends = MPI_COMM_NULL; // for the meeting at the end alone
+static bool all_ended;
+
+// Byte counts and offsets as MPI takes them.
+typedef struct parts {
+  int counts[DQ_MOST_PROCESSES], offsets[DQ_MOST_PROCESSES];
+} parts;
+
+static void set_parts(parts *p, const size_t *sizes) {
+  int at = 0;
+  for (int r = 0; r < job.count; r++) {
+    p->counts[r] = (int)sizes[r];
+    p->offsets[r] = at;
+    at += (int)sizes[r];
+  }
+}
+
+static void gather(void *user, const void *mine, void *all, const size_t *sizes) {
+  static parts to; // one thread calls
+  (void)user;
+  set_parts(&to, sizes);
+  MPI_Allgatherv(mine, (int)sizes[job.index], MPI_BYTE, all, to.counts, to.offsets, MPI_BYTE, MPI_COMM_WORLD);
+}
+
+static void exchange(void *user, const void *from, const size_t *from_sizes, void *to, const size_t *to_sizes) {
+  static parts sent, received;
+  (void)user;
+  set_parts(&sent, from_sizes);
+  set_parts(&received, to_sizes);
+  MPI_Alltoallv(from, sent.counts, sent.offsets, MPI_BYTE, to, received.counts, received.offsets, MPI_BYTE,
+                MPI_COMM_WORLD);
+}
+
+static void broadcast(void *user, void *data, size_t bytes, int root) {
+  (void)user;
+  MPI_Bcast(data, (int)bytes, MPI_BYTE, root, MPI_COMM_WORLD);
+}
+
+dq_status dq_job_open(const dq_processes **processes, dq_error *error) {
+  int provided;
+  *processes = NULL;
+  if (started() == 1) return DQ_OK;
+  job = (dq_processes){.gather = gather, .exchange = exchange, .broadcast = broadcast};
+  MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
+  MPI_Comm_size(MPI_COMM_WORLD, &job.count);
+  MPI_Comm_rank(MPI_COMM_WORLD, &job.index);
+  MPI_Comm_dup(MPI_COMM_WORLD, &ends);
+  if (job.count > DQ_MOST_PROCESSES)
+    return dq_fail(error, DQ_UNSUPPORTED, "the job has %d processes, at most %d are supported", job.count,
+                   DQ_MOST_PROCESSES);
+  if (job.count > 1) *processes = &job;
+  return DQ_OK;
+}
+
+// Waits for the others, which are still at work where this process has failed alone; where it has not, they all end.
+bool dq_job_ends(int status) {
+  MPI_Request meeting;
+  int met = 0;
+  if (ends == MPI_COMM_NULL) return true;
+  MPI_Ibarrier(ends, &meeting);
+  for (int waited = 0; !met && (status <= 1 || waited < PATIENCE_MICROSECONDS); waited += PAUSE_MICROSECONDS) {
+    MPI_Test(&meeting, &met, MPI_STATUS_IGNORE);
+    if (!met) usleep(PAUSE_MICROSECONDS);
+  }
+  all_ended = met;
+  return job.index == 0 || !all_ended;
+}
+
+void dq_job_close(int status) {
+  if (ends == MPI_COMM_NULL) return;
+  if (!all_ended) MPI_Abort(MPI_COMM_WORLD, status);
+  MPI_Comm_free(&ends);
+  MPI_Finalize();
+}
+
+#endif

@@ -1,0 +1,45 @@
+// Processes that compute one result together, the processes of a job, and the part of a batch that one of them
+// computes.
+#ifndef DQ_BASE_PROCESSES_H
+#define DQ_BASE_PROCESSES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/status.h"
+
+// How the processes of a job exchange bytes. All processes call the same functions in the same order. A failure of the
+// connection ends the process. `sizes` have an entry in bytes for each process, at most INT_MAX in all.
+enum { DQ_MOST_PROCESSES = 4096 };
+typedef struct dq_processes {
+  int index, count; // of this process, from 0; of the job, at most DQ_MOST_PROCESSES
+  void *user;       // first argument of the functions
+  // Stores in `all` what each process has in `mine`, in the order of the processes; sizes[r] is that of process r.
+  void (*gather)(void *user, const void *mine, void *all, const size_t *sizes);
+  // Sends to each process its part of `from` and stores in `to` what each process sent, in the order of the processes.
+  void (*exchange)(void *user, const void *from, const size_t *from_sizes, void *to, const size_t *to_sizes);
+  // Stores in `data` of all processes what `root` has there; `bytes` are at most INT_MAX.
+  void (*broadcast)(void *user, void *data, size_t bytes, int root);
+} dq_processes;
+
+// In all functions `processes` NULL is a job of one process.
+static inline int dq_process_index(const dq_processes *processes) { return processes ? processes->index : 0; }
+static inline int dq_process_count(const dq_processes *processes) { return processes ? processes->count : 1; }
+
+// Returns on all processes the status of the lowest one whose status is a failure, with its message in *error; DQ_OK:
+// no process failed. *error of that process has its message already, to which its number is added where not all failed.
+dq_status dq_processes_agree(const dq_processes *processes, dq_status status, dq_error *error);
+// Whether the condition holds on any process.
+bool dq_processes_any(const dq_processes *processes, bool condition);
+// Stores in values[count] of all processes the sums over the processes, added in their order.
+void dq_processes_add(const dq_processes *processes, double *values, int count);
+// Stores in `data` of all processes what process 0 has there, of any size.
+void dq_processes_share(const dq_processes *processes, void *data, size_t bytes);
+
+// The pictures of a batch that a process computes: `first` to first + count - 1 of `all`.
+typedef struct dq_picture_part {
+  const dq_processes *processes;
+  int64_t first, count, all;
+} dq_picture_part;
+
+#endif

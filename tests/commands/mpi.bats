@@ -1,0 +1,106 @@
+# Several processes of one MPI job: the same bytes as one, and what does not fit. Skipped where there is no MPI.
+load common
+
+few=(--freeze '/stem/conv/Conv*' --data synth:shapes,split=train,count=96 --val synth:shapes,count=33 --batch 32 --lr 0.003
+  --keep last)
+mpirun=(mpirun --oversubscribe) # more processes than processors
+[ "$(id -u)" != 0 ] || mpirun+=(--allow-run-as-root)
+
+setup() {
+  mkdir "$BATS_TEST_TMPDIR/here" && cd "$BATS_TEST_TMPDIR/here" || return
+  command -v mpirun >/dev/null || skip "no mpirun: openmpi-bin is not installed"
+  ldd "$build/dq" | grep -q libmpi || skip "this build has no MPI: libopenmpi-dev was not installed"
+  ! sanitized || skip "the sanitizers report leaks of Open MPI itself"
+  shapes=$root/datasets/shapes.onnx
+}
+
+# job N COMMAND...: N processes
+job() { "${mpirun[@]}" -n "$@"; }
+
+# trains COMMAND...: the model is better, or as it was
+trains() {
+  run --separate-stderr "$@"
+  [ "$status" -le 1 ] && return
+  printf '%s: status %s\n%s\n%s\n' "$*" "$status" "$output" "$stderr"
+  return 1
+}
+facts() { grep -v 'seconds\|per_second\|memory' "$1" >"$2"; }
+
+@test "the same bytes for 1, 2 and 4 processes of 1, 2 and 3 threads" {
+  trains dq-train "$shapes" "${few[@]}" --epochs 2 --augment flip,crop=4 -o one.onnx --threads 1 --json one.json -q
+  run -1 cmp -s one.onnx "$shapes"
+  for processes in 2 4; do
+    for threads in 1 2 3; do
+      trains job $processes dq-train "$shapes" "${few[@]}" --epochs 2 --augment flip,crop=4 -o out.onnx \
+        --threads $threads --json out.json -q
+      cmp out.onnx one.onnx
+    done
+  done
+  # The same figures, but for times and memory.
+  facts one.json one.facts
+  facts out.json out.facts
+  cmp one.facts out.facts
+  grep -q '"loss"' one.facts
+  only one.onnx one.json one.facts out.onnx out.json out.facts
+}
+
+@test "3 processes, a last shard that is not whole, a teacher, 8 bits" {
+  dq-int8 "$shapes" --data synth:shapes,split=calib,count=32 -o int8.onnx -q >/dev/null
+  words=(int8.onnx --qat int8 --teacher "$shapes" --data synth:shapes,split=train,count=96 --val synth:shapes,count=33 --batch 30
+    --lr 0.001 --keep last --epochs 1)
+  trains dq-train "${words[@]}" -o one.onnx -q
+  run -1 cmp -s one.onnx int8.onnx
+  trains job 3 dq-train "${words[@]}" -o out.onnx --threads 1 -q
+  cmp out.onnx one.onnx
+}
+
+@test "depthwise convolutions, gates, slopes and reductions" {
+  make_models --describe "$root/tests/snapshots/gates.model" gates.onnx
+  dq-tucker gates.onnx --ratio 0.5 --untimed -o small.onnx -q >/dev/null
+  words=(small.onnx --teacher gates.onnx --data synth:shapes,size=16,split=train,count=32 --val synth:shapes,size=16,count=16
+    --batch 16 --epochs 2 --lr 0.003 --optimizer adam)
+  gives 0 dq-train "${words[@]}" -o one.onnx
+  gives 0 job 3 dq-train "${words[@]}" -o out.onnx --threads 1
+  cmp out.onnx one.onnx
+}
+
+@test "the first process speaks, and a checkpoint serves any number of processes" {
+  gives 0 job 2 dq-train "$shapes" "${few[@]}" --epochs 2 -o out.onnx --threads 1
+  [ "$(grep -c 'epoch 2 of 2' <<<"$stderr")" -eq 1 ]
+  [ "$(grep -c '^Figure:' <<<"$output")" -eq 1 ]
+  trains job 2 dq-train "$shapes" "${few[@]}" --epochs 2 -o part.onnx --threads 1 --checkpoint state --time-limit 0.001s
+  [[ $output == *"The time limit ended the training"* ]]
+  trains job 4 dq-train "$shapes" "${few[@]}" --epochs 2 -o part.onnx --threads 1 --checkpoint state --resume
+  [[ $stderr == *"goes on behind step 1 of epoch 1"* ]]
+  cmp part.onnx out.onnx
+}
+
+@test "a process that is killed ends the job, and the checkpoint is whole" {
+  trains dq-train "$shapes" "${few[@]}" --epochs 40 -o whole.onnx -q
+  "${mpirun[@]}" -n 2 dq-train "$shapes" "${few[@]}" --epochs 40 -o out.onnx --threads 1 --checkpoint state \
+    --checkpoint-every 1 >out 2>err 3>&- &
+  pid=$!
+  until [ -e state/checkpoint ]; do sleep 0.05; done
+  sleep 0.3
+  read -r -a children <"/proc/$pid/task/$pid/children" || true # no line ends there
+  kill -KILL "${children[-1]}"
+  status=0
+  wait $pid || status=$?
+  [ $status -ne 0 ]
+  grep -q "on signal 9 (Killed)" err
+  [ ! -e out.onnx ]
+  trains dq-train "$shapes" "${few[@]}" --epochs 40 -o out.onnx --checkpoint state --resume -q
+  cmp out.onnx whole.onnx
+}
+
+@test "what does not fit is said once" {
+  gives 2 job 4 dq-train "$shapes" "${few[@]/#32/13}" -o out.onnx
+  [[ $stderr == *"dq-train: a batch of 13 pictures is too small for 4 processes
+hint: each process takes 4 pictures or a multiple of them, the last one 2 at least"* ]]
+  [ "$(grep -c '^dq-train: ' <<<"$stderr")" -eq 1 ]
+  gives 5 job 2 dq-train missing.onnx "${few[@]}" -o out.onnx
+  [ "$(grep -c '^dq-train: missing.onnx: No such file or directory$' <<<"$stderr")" -eq 1 ]
+  gives 5 job 2 dq-train "$shapes" "${few[@]}" -o missing/out.onnx
+  [ "$(grep -c '^dq-train: process 0 of 2: missing/out.onnx: No such file or directory$' <<<"$stderr")" -eq 1 ]
+  [ -z "$(ls)" ]
+}
