@@ -47,6 +47,7 @@
 #include "dq_base.h"
 #include "dq_int8.h"
 #include "dq_measure.h"
+#include "dq_mix.h"
 #include "dq_multi.h"
 #include "dq_network.h"
 #include "dq_retrain.h"

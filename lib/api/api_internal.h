@@ -16,6 +16,7 @@
 #include "quant/amp/amp.h"
 #include "quant/amp/amp_check.h"
 #include "quant/int8/int8.h"
+#include "quant/mix/mix.h"
 
 struct dq_engine {
   dq_context context;       // its user is the engine
@@ -69,6 +70,8 @@ struct dq_model {
   dq_layer_comparison comparison;
   dq_arena *tune_arena; // of tuned; NULL: not tuned
   dq_tune_report tuned;
+  dq_arena *mix_arena; // of mixed; NULL: its precisions were not chosen
+  dq_mix_report mixed;
 };
 
 // Converts a status to the code that a public function returns. When the status is a failure, *failure (may be NULL)

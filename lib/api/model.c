@@ -19,6 +19,8 @@ void dq_api_forget(dq_model *model) {
   dq_arena_free(model->comparison_arena);
   dq_arena_free(model->range_arena);
   dq_arena_free(model->training_arena);
+  dq_arena_free(model->mix_arena);
+  model->mix_arena = NULL;
   model->cost_arena = model->comparison_arena = model->range_arena = model->training_arena = NULL;
   model->range_count = 0;
   model->last = DQ_TRANSFORM_NONE;

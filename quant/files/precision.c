@@ -6,10 +6,18 @@
 #include "lib/settings/settings_file.h"
 
 static const char SCHEMA[] = "dq-precision";
-enum { VERSION = 1, PRECISIONS = 3 };
-static const char *const names[PRECISIONS] = {"int8", "fp16", "fp32"};
+enum { VERSION = 1 };
 
-const char *dq_precision_name(dq_precision precision) { return names[precision]; }
+static const struct precision_row {
+  const char *name;
+  int bytes;
+} rows[] = {
+#define DQ_PRECISION_ROW(symbol, name, bytes) {name, bytes},
+#include "quant/files/precisions.def"
+};
+
+const char *dq_precision_name(dq_precision precision) { return rows[precision].name; }
+int dq_precision_bytes(dq_precision precision) { return rows[precision].bytes; }
 
 const char *dq_layer_label(const dq_node *node) {
   bool unnamed = !node->name[0] && node->output_count && node->outputs[0];
@@ -44,8 +52,8 @@ static dq_status check_layer(const dq_settings_file *settings, const char *layer
 static dq_status read_precision(const dq_settings_file *settings, const char *layer, const json_t *value,
                                 dq_precision *precision, dq_error *error) {
   const char *text = json_string_value(value);
-  for (int i = 0; text && i < PRECISIONS; i++)
-    if (!strcmp(text, names[i])) {
+  for (int i = 0; text && i < DQ_PRECISIONS; i++)
+    if (!strcmp(text, rows[i].name)) {
       *precision = (dq_precision)i;
       return DQ_OK;
     }
@@ -88,7 +96,7 @@ dq_status dq_precision_load(dq_precision_map *map, const char *path, const dq_gr
 dq_status dq_precision_save(const dq_precision_map *map, const char *path, dq_error *error) {
   json_t *layers = json_object();
   for (int i = 0; i < map->count; i++)
-    json_object_set_new(layers, map->layers[i].layer, json_string(names[map->layers[i].precision]));
+    json_object_set_new(layers, map->layers[i].layer, json_string(rows[map->layers[i].precision].name));
   return dq_settings_save(json_pack("{s:s, s:i, s:o}", "schema", SCHEMA, "version", VERSION, "layers", layers), path,
                           error);
 }

@@ -5,8 +5,13 @@
 
 #include "lib/graph/graph.h"
 
-typedef enum dq_precision { DQ_PRECISION_INT8, DQ_PRECISION_FP16, DQ_PRECISION_FP32 } dq_precision;
+typedef enum dq_precision {
+#define DQ_PRECISION_ROW(symbol, name, bytes) DQ_PRECISION_##symbol,
+#include "quant/files/precisions.def"
+  DQ_PRECISIONS
+} dq_precision;
 const char *dq_precision_name(dq_precision precision); // "int8", "fp16", "fp32"
+int dq_precision_bytes(dq_precision precision);        // of a weight
 
 typedef struct dq_layer_precision {
   const char *layer; // a node's name, or its first output's

@@ -14,7 +14,8 @@
 
 enum { DQ_MIX_MOST_PRECISIONS = 5 }; // of a table
 
-// Whole numbers, so that sums do not depend on the order of their terms. 0 or more each.
+// Whole numbers, so that sums do not depend on the order of their terms. 0 or more each, but for the time of a
+// conversion, which may let a unit be faster.
 typedef struct dq_mix_cost {
   int64_t time, loss, bytes;
 } dq_mix_cost;

@@ -76,8 +76,8 @@ hint: see 'dq-$verb --help'"
     done
     gives 2 dq-$verb m.onnx --threads 2 --threads 3
     says "dq-$verb: option '--threads' is given twice"
-    gives 2 dq-$verb m.onnx --cpu-mask mmx $([[ $verb != @(amp|cc|int8|train|tucker) ]] || echo -o out.onnx) \
-      $([[ $verb != @(int8|train) ]] || echo --data x) $([[ $verb != train ]] || echo --val x) $([[ $verb != tucker ]] || echo --ratio 1)
+    gives 2 dq-$verb m.onnx --cpu-mask mmx $([[ $verb != @(amp|cc|int8|mix|train|tucker) ]] || echo -o out.onnx) \
+      $([[ $verb != mix ]] || echo --max-drop 1) $([[ $verb != @(int8|mix|train) ]] || echo --data x) $([[ $verb != train ]] || echo --val x) $([[ $verb != tucker ]] || echo --ratio 1)
     has "option '--cpu-mask': unknown instruction set 'mmx'"
     only
   done
@@ -94,6 +94,7 @@ read_model() {
   bench) dq-bench "$2" --runs 2 --warmup 1 ;;
   amp | int8 | tucker) convert "$1" "$2" out.onnx ;;
   cc) dq-cc "$2" -o out.c ;;
+  mix) dq-mix "$2" --data "npy:$x" --max-drop 1 -o out.onnx ;;
   multi) dq-multi "$2" --duration 10ms ;;
   train) dq-train "$2" --data "npy:$x" --val "npy:$x" -o out.onnx ;;
   *) "dq-$1" "$2" ;;

@@ -8,7 +8,7 @@ load effects
 
 @test "options: every command has a table here" {
   [ "$(wc -w <<<"$verbs")" -ge 6 ]
-  for verb in $verbs; do grep -qx "  effects dq-$verb <<'END'" "$BATS_TEST_FILENAME"; done
+  for verb in $verbs; do grep -qxh "  effects dq-$verb <<'END'" "$BATS_TEST_DIRNAME"/options*.bats; done
 }
 
 @test "options: help lists each, and a value is not empty and one of the choices" {

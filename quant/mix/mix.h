@@ -1,0 +1,102 @@
+// The search for one precision for each layer: the fastest form of a network whose loss is within a bound, by measured
+// times of units and conversions, and measured noise.
+#ifndef DQ_QUANT_MIX_H
+#define DQ_QUANT_MIX_H
+
+#include "lib/eval/accuracy.h"
+#include "lib/measure/bench.h"
+#include "quant/mix/mix_costs.h"
+
+// A form that the caller wants to be measured beside those of the search.
+typedef struct dq_mix_named {
+  const char *name;
+  const dq_precision_map *map;
+} dq_mix_named;
+
+// Reads NAME=FILE, a file as dq_precision_load does. The arena owns the result. DQ_USAGE: the text has another form.
+dq_status dq_mix_named_read(dq_mix_named *named, const char *text, const dq_graph *graph, dq_arena *arena,
+                            dq_error *error);
+
+typedef struct dq_mix_options {
+  double drop;                 // the bound: loss of the first figure in percentage points
+  double most_seconds;         // of a run; 0: no bound
+  int64_t most_bytes;          // of all weights; 0: no bound
+  int points;                  // of the front that are measured in each of two rounds, 6 or more
+  double seconds;              // that the measurement of times takes, about; above 0
+  const dq_int8_options *int8; // without precision, table and start
+  dq_data *data;               // for ranges and noise
+  dq_data *eval;               // pictures to judge points on; NULL: those of `data`
+  bool labelled;               // whether these have labels; else agreement with the float network is measured
+  dq_accuracy_options accuracy;
+  const dq_result *before;   // figures of the float network on the same pictures
+  const dq_mix_named *named; // [named_count]
+  int named_count;
+  const char *cache; // path of a file that keeps what was measured; NULL: none
+  bool resume;       // reads it first
+  // Called with each point that is the best so far; NULL: nobody.
+  dq_status (*on_better)(void *user, const dq_graph *form, const dq_precision_map *map, dq_error *error);
+  void *user;
+} dq_mix_options;
+
+// The machine is too noisy where the interval of the time ratio of two equal plans reaches farther than this from 1, in
+// four tries with memory that lies elsewhere; by where it lies alone they differ by 5 % at times.
+#define DQ_MIX_NOISE 0.1
+
+typedef enum dq_mix_kind {
+  DQ_MIX_UNIFORM, // one precision wherever possible
+  DQ_MIX_NAMED,   // of the caller
+  DQ_MIX_FOUND,   // of the front
+  DQ_MIX_BLIND,   // as fast as possible with the noise of the answer, if conversions took no time: what they are worth
+} dq_mix_kind;
+
+typedef struct dq_mix_point {
+  const char *name;
+  dq_mix_kind kind;
+  uint8_t *choice; // [unit_count]; NULL: a map of the caller that divides units
+  dq_precision_map map;
+  dq_mix_prediction predicted; // before the point was measured; without a choice all 0
+  int changed;                 // round, from 1, in which it was found; 0: not by the search
+  bool measured;               // what follows
+  double seconds;              // of a run: the ratio below times costs.float32
+  dq_time_ratio ratio;         // to the network in float32
+  double noise;                // mean relative noise on the pictures that points are judged on
+  int64_t bytes;               // of all weights
+  double drop;                 // of the first figure, in percentage points
+  dq_result figures;
+  bool within; // all bounds
+  bool best;   // no measured point is faster, loses less noise and has fewer bytes at once
+} dq_mix_point;
+
+typedef struct dq_mix_report {
+  dq_mix_network network;
+  dq_mix_costs costs;
+  dq_mix_point *points; // [count]: uniform, named, then found
+  int count, capacity;
+  int answer;            // index of the fastest point within the bounds, else of the one that loses least
+  bool held;             // whether the answer is within the bounds
+  bool noisy;            // two equal plans cannot be told apart (DQ_MIX_NOISE); nothing was found
+  bool resumed;          // everything came from the cache
+  dq_int8_report int8;   // of the answer
+  int64_t judged;        // pictures that points were judged on
+  dq_time_ratio control; // of two equal plans
+  double exact_gap; // of the last front: share of the time of float32 that the answer may be from the best; 0: exact
+  int widest;       // values that are open at a time
+  double largest_time_error, largest_noise_error; // of the points of the last round: share of the time; dB
+} dq_mix_report;
+
+// Searches and makes the answer, *answer, a converted copy of the graph, which must outlive it; the caller frees it.
+// NULL: the machine is too noisy. Everything in the report is in the arena, names belong to the graph. The graph with
+// the answer's map as dq_int8_options.precision gives the same answer in dq_int8_apply.
+//
+// First the network is quantized as a whole (dq_int8_apply). Then forms with one precision, and forms in which
+// neighbours have two precisions in turns, run in turns; the times of their steps are the costs of units and of
+// conversions. The noise of units is that of mix_noise.h. The front of all choices (mix_front.h) gives points with
+// equal steps of noise between the fastest and the one with least noise. They are made, run in turns with float32, and
+// judged on pictures of their own; what was measured corrects times and noises, and a second round finds points anew.
+//
+// DQ_UNSUPPORTED: no layer can be quantized, or the network is quantized already; DQ_BAD_INPUT: the cache is of another
+// network, other data or another machine; else statuses of dq_int8_apply, dq_session_open and dq_accuracy_run.
+dq_status dq_mix_search(dq_graph **answer, const dq_graph *graph, dq_mix_report *report, const dq_mix_options *options,
+                        const dq_context *context, dq_arena *arena, dq_error *error);
+
+#endif

@@ -1,0 +1,301 @@
+// What was measured, as a file (docs/FORMATS.md): costs of units and conversions, and points.
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/document/origin.h"
+#include "lib/settings/settings_file.h"
+#include "quant/mix/mix_internal.h"
+
+static const char SCHEMA[] = "dq-mix";
+enum { VERSION = 1, HASH_TEXT = 17, PLACE_TEXT = DQ_MACHINE_TEXT + 64 };
+
+// ---- What the measurements are of ----
+
+typedef struct cache_key {
+  char network[HASH_TEXT], data[HASH_TEXT];
+  char eval[128], place[PLACE_TEXT];
+} cache_key;
+
+static void find_key(const dq_mix_search_state *search, cache_key *key) {
+  const dq_mix_options *options = search->options;
+  char machine[DQ_MACHINE_TEXT];
+  dq_data *eval = options->eval ? options->eval : options->data;
+  snprintf(key->network, sizeof key->network, "%016" PRIx64, dq_origin_hash(search->graph));
+  snprintf(key->data, sizeof key->data, "%016" PRIx64, search->data);
+  snprintf(key->eval, sizeof key->eval, "%lld %s %.16g", (long long)dq_data_count(eval),
+           options->labelled ? options->before->figures[0].key : "agreement", options->before->figures[0].value);
+  snprintf(key->place, sizeof key->place, "%s %s %d", dq_wisdom_build(),
+           dq_wisdom_machine(search->context->cpu, machine), dq_pool_threads(search->context->pool));
+}
+
+static dq_status check_text(const dq_settings_file *file, const char *name, const char *expected, const char *what,
+                            dq_error *error) {
+  const char *text = json_string_value(json_object_get(file->root, name));
+  if (text && !strcmp(text, expected)) return DQ_OK;
+  dq_fail(error, DQ_BAD_INPUT, "%s: '%s' is '%.100s', expected '%.300s': the file is of %s", file->path, name,
+          text ? text : "", expected, what);
+  dq_error_hint(error, "without --resume the file is written anew");
+  return DQ_BAD_INPUT;
+}
+
+static dq_status check_key(const dq_settings_file *file, const cache_key *key, dq_error *error) {
+  DQ_TRY(check_text(file, "network", key->network, "another network", error));
+  DQ_TRY(check_text(file, "data", key->data, "other data", error));
+  DQ_TRY(check_text(file, "eval", key->eval, "other pictures to judge on", error));
+  return check_text(file, "place", key->place, "another machine, build of dq or number of threads", error);
+}
+
+// ---- Numbers ----
+
+static json_t *means_json(const dq_mix_mean *means, int count) {
+  json_t *list = json_array();
+  for (int i = 0; i < count; i++) {
+    json_array_append_new(list, json_real(means[i].sum));
+    json_array_append_new(list, json_integer(means[i].count));
+  }
+  return list;
+}
+
+static json_t *numbers_json(const double *numbers, int count) {
+  json_t *list = json_array();
+  for (int i = 0; i < count; i++) json_array_append_new(list, json_real(isfinite(numbers[i]) ? numbers[i] : 1e300));
+  return list;
+}
+
+static dq_status fail_member(const dq_settings_file *file, const char *name, const char *expected, dq_error *error) {
+  return dq_fail(error, DQ_BAD_INPUT, "%s: '%s' is missing or broken, expected %s", file->path, name, expected);
+}
+
+static bool is_number(const json_t *value) { return json_is_number(value) && fabs(json_number_value(value)) <= 1e300; }
+
+static dq_status read_numbers(const dq_settings_file *file, const json_t *from, const char *name, double *numbers,
+                              int count, dq_error *error) {
+  const json_t *list = json_object_get(from, name);
+  char expected[64];
+  snprintf(expected, sizeof expected, "%d numbers", count);
+  if (!json_is_array(list) || json_array_size(list) != (size_t)count) return fail_member(file, name, expected, error);
+  for (int i = 0; i < count; i++) {
+    const json_t *value = json_array_get(list, (size_t)i);
+    if (!is_number(value)) return fail_member(file, name, expected, error);
+    numbers[i] = json_number_value(value);
+  }
+  return DQ_OK;
+}
+
+static dq_status read_means(const dq_settings_file *file, const json_t *from, const char *name, dq_mix_mean *means,
+                            int count, dq_error *error) {
+  double numbers[2 * count + 1];
+  DQ_TRY(read_numbers(file, from, name, numbers, 2 * count, error));
+  for (int i = 0; i < count; i++) {
+    if (!(numbers[2 * i + 1] >= 0 && numbers[2 * i + 1] <= 1e9))
+      return fail_member(file, name, "counts of 0 to 1e9", error);
+    means[i] = (dq_mix_mean){numbers[2 * i], (int)numbers[2 * i + 1]};
+  }
+  return DQ_OK;
+}
+
+// ---- Costs ----
+
+typedef struct cost_member {
+  const char *name;
+  dq_mix_mean *means; // NULL: numbers
+  double *numbers;
+  int count;
+} cost_member;
+
+enum { COST_MEMBERS = 8 };
+
+static void list_members(dq_mix_costs *costs, cost_member members[COST_MEMBERS]) {
+  int units = costs->network->unit_count * DQ_PRECISIONS, values = costs->network->value_count * DQ_PRECISIONS;
+  const cost_member all[COST_MEMBERS] = {
+      {"unit_seconds", costs->unit_seconds, NULL, units},
+      {"value_seconds", costs->value_seconds, NULL, values * DQ_PRECISIONS},
+      {"per_element", costs->per_element[0], NULL, DQ_PRECISIONS * DQ_PRECISIONS},
+      {"other_seconds", &costs->other_seconds, NULL, 1},
+      {"float32", NULL, &costs->float32, 1},
+      {"other_noise", NULL, &costs->other_noise, 1},
+      {"unit_noise", NULL, costs->unit_noise, units},
+      {"value_noise", NULL, costs->value_noise, values},
+  };
+  memcpy(members, all, sizeof all);
+}
+
+static json_t *costs_json(dq_mix_costs *costs) {
+  cost_member members[COST_MEMBERS];
+  json_t *object = json_object();
+  list_members(costs, members);
+  for (int m = 0; m < COST_MEMBERS; m++)
+    json_object_set_new(object, members[m].name,
+                        members[m].means ? means_json(members[m].means, members[m].count)
+                                         : numbers_json(members[m].numbers, members[m].count));
+  return object;
+}
+
+static dq_status read_costs(dq_mix_search_state *search, const dq_settings_file *file) {
+  const json_t *object = json_object_get(file->root, "costs");
+  cost_member members[COST_MEMBERS];
+  DQ_TRY(dq_mix_costs_open(&search->report->costs, &search->report->network, search->arena, search->error));
+  list_members(&search->report->costs, members);
+  for (int m = 0; m < COST_MEMBERS; m++) {
+    const cost_member *member = &members[m];
+    if (member->means) DQ_TRY(read_means(file, object, member->name, member->means, member->count, search->error));
+    else DQ_TRY(read_numbers(file, object, member->name, member->numbers, member->count, search->error));
+  }
+  search->has_costs = true;
+  return DQ_OK;
+}
+
+// ---- Points ----
+
+static json_t *point_json(const dq_mix_point *point, int units) {
+  char choice[units + 1];
+  for (int u = 0; u < units; u++) choice[u] = (char)('0' + point->choice[u]);
+  choice[units] = 0;
+  const double figure = point->figures.count ? point->figures.figures[0].value : 0;
+  const double numbers[] = {point->predicted.seconds,
+                            point->predicted.noise,
+                            point->predicted.conversions,
+                            (double)point->predicted.bytes,
+                            point->seconds,
+                            point->ratio.median,
+                            point->ratio.low,
+                            point->ratio.high,
+                            point->noise,
+                            (double)point->bytes,
+                            figure,
+                            point->figures.points,
+                            (double)point->figures.pictures};
+  return json_pack("{s:s, s:i, s:i, s:s, s:f, s:o}", "name", point->name, "kind", (int)point->kind, "round",
+                   point->changed, "choice", choice, "drop", point->drop, "numbers",
+                   numbers_json(numbers, sizeof numbers / sizeof *numbers));
+}
+
+static json_t *points_json(const dq_mix_report *report) {
+  json_t *list = json_array();
+  for (int p = 0; p < report->count; p++)
+    if (report->points[p].measured && report->points[p].choice)
+      json_array_append_new(list, point_json(&report->points[p], report->network.unit_count));
+  return list;
+}
+
+static dq_status read_choice(const dq_mix_search_state *search, const dq_settings_file *file, const char *text,
+                             uint8_t *choice) {
+  const dq_mix_network *network = &search->report->network;
+  bool good = text && strlen(text) == (size_t)network->unit_count;
+  for (int u = 0; good && u < network->unit_count; u++) {
+    choice[u] = (uint8_t)(text[u] - '0');
+    good = choice[u] < DQ_PRECISIONS && dq_mix_allows(network, u, (dq_precision)choice[u]);
+  }
+  return good ? DQ_OK : fail_member(file, "choice", "a digit for each unit", search->error);
+}
+
+static void take_numbers(dq_mix_point *point, const double *n, const dq_result *before) {
+  point->predicted = (dq_mix_prediction){.seconds = n[0], .noise = n[1], .conversions = n[2], .bytes = (int64_t)n[3]};
+  point->seconds = n[4];
+  point->ratio = (dq_time_ratio){.median = n[5], .low = n[6], .high = n[7]};
+  point->noise = n[8];
+  point->bytes = (int64_t)n[9];
+  point->figures = *before;
+  point->figures.count = 1;
+  point->figures.figures[0].value = n[10];
+  point->figures.points = n[11];
+  point->figures.pictures = (int64_t)n[12];
+}
+
+static dq_status read_point(dq_mix_search_state *search, const dq_settings_file *file, const json_t *from) {
+  enum { NUMBERS = 13 };
+  dq_mix_report *report = search->report;
+  uint8_t choice[report->network.unit_count];
+  double numbers[NUMBERS];
+  dq_mix_point *point;
+  const char *name = json_string_value(json_object_get(from, "name"));
+  const json_t *drop = json_object_get(from, "drop"), *round = json_object_get(from, "round");
+  int64_t kind = json_integer_value(json_object_get(from, "kind"));
+  if (!name || !json_is_number(drop) || kind < 0 || kind > DQ_MIX_BLIND)
+    return fail_member(file, "points", "a name, a kind and a drop", search->error);
+  DQ_TRY(read_choice(search, file, json_string_value(json_object_get(from, "choice")), choice));
+  DQ_TRY(read_numbers(file, from, "numbers", numbers, NUMBERS, search->error));
+  DQ_TRY(dq_mix_add_choice(search, name, (dq_mix_kind)kind, choice, &point));
+  if (!point) return fail_member(file, "points", "each choice once", search->error);
+  take_numbers(point, numbers, search->options->before);
+  point->changed = (int)json_integer_value(round);
+  point->drop = json_number_value(drop);
+  point->measured = true;
+  return DQ_OK;
+}
+
+static dq_status read_points(dq_mix_search_state *search, const dq_settings_file *file) {
+  const json_t *list = json_object_get(file->root, "points"), *rounds = json_object_get(file->root, "rounds");
+  double judged = 0;
+  if (!json_is_array(list)) return fail_member(file, "points", "a list", search->error);
+  if (!json_is_integer(rounds) || json_integer_value(rounds) < 0 || json_integer_value(rounds) > 2)
+    return fail_member(file, "rounds", "0, 1 or 2", search->error);
+  for (size_t p = 0; p < json_array_size(list); p++) DQ_TRY(read_point(search, file, json_array_get(list, p)));
+  double three[3] = {0};
+  DQ_TRY(read_numbers(file, file->root, "judged", &judged, 1, search->error));
+  DQ_TRY(read_numbers(file, file->root, "control", three, 3, search->error));
+  DQ_TRY(read_numbers(file, file->root, "gap", &search->report->exact_gap, 1, search->error));
+  dq_mix_report *report = search->report;
+  report->judged = (int64_t)judged;
+  report->control = (dq_time_ratio){.median = three[0], .low = three[1], .high = three[2]};
+  search->rounds = (int)json_integer_value(rounds);
+  return DQ_OK;
+}
+
+// ---- The files ----
+
+dq_status dq_mix_cache_load(dq_mix_search_state *search) {
+  const dq_mix_options *options = search->options;
+  dq_settings_file file;
+  cache_key key;
+  if (!options->cache || !options->resume || access(options->cache, F_OK)) return DQ_OK;
+  find_key(search, &key);
+  DQ_TRY(dq_settings_open(&file, options->cache, SCHEMA, VERSION, search->error));
+  dq_status status = check_key(&file, &key, search->error);
+  if (status == DQ_OK) status = read_costs(search, &file);
+  if (status == DQ_OK) status = read_points(search, &file);
+  dq_settings_close(&file);
+  return status;
+}
+
+static const char *table_path(const dq_mix_search_state *search) {
+  return dq_arena_printf(search->arena, "%s.table", search->options->cache);
+}
+
+dq_status dq_mix_cache_load_table(dq_mix_search_state *search, bool *found) {
+  const dq_mix_options *options = search->options;
+  *found = false;
+  if (!options->cache) return DQ_OK;
+  const char *path = table_path(search);
+  dq_calibration_table *table = &search->maker.whole.table;
+  if (!path) return dq_fail_memory(search->error, 0);
+  DQ_TRY(dq_data_hash(&search->data, search->graph, &options->int8->shapes, options->data, search->error));
+  if (!options->resume || access(path, F_OK)) return DQ_OK;
+  DQ_TRY(dq_calibration_table_load(table, path, search->arena, search->error));
+  *found = true;
+  return dq_calibration_table_check(table, path, dq_origin_hash(search->graph), &search->data, search->error);
+}
+
+dq_status dq_mix_cache_save(dq_mix_search_state *search) {
+  const dq_mix_options *options = search->options;
+  const dq_mix_report *report = search->report;
+  cache_key key;
+  if (!options->cache) return DQ_OK;
+  const double control[] = {report->control.median, report->control.low, report->control.high};
+  const double judged = (double)report->judged;
+  const char *path = table_path(search);
+  if (!path) return dq_fail_memory(search->error, 0);
+  find_key(search, &key);
+  search->maker.whole.table.preprocess = dq_data_preprocess_text(options->data);
+  search->maker.whole.table.data = search->data;
+  DQ_TRY(dq_calibration_table_save(&search->maker.whole.table, path, search->error));
+  json_t *root = json_pack("{s:s, s:i, s:s, s:s, s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:o}", "schema", SCHEMA, "version",
+                           VERSION, "network", key.network, "data", key.data, "eval", key.eval, "place", key.place,
+                           "rounds", search->rounds, "judged", numbers_json(&judged, 1), "control",
+                           numbers_json(control, 3), "gap", numbers_json(&report->exact_gap, 1), "points",
+                           points_json(report), "costs", costs_json(&search->report->costs));
+  return dq_settings_save(root, options->cache, search->error);
+}

@@ -1,0 +1,63 @@
+// What units and conversions cost, as it was measured: seconds, relative noise at the outputs, bytes of weights.
+#ifndef DQ_QUANT_MIX_COSTS_H
+#define DQ_QUANT_MIX_COSTS_H
+
+#include "lib/verdict/evaluator.h"
+#include "quant/mix/mix_form.h"
+
+// Means over the forms in which a unit, or a conversion, was measured.
+typedef struct dq_mix_mean {
+  double sum;
+  int count;
+} dq_mix_mean;
+
+typedef struct dq_mix_costs {
+  const dq_mix_network *network;
+  dq_mix_mean *unit_seconds;                             // [unit * DQ_PRECISIONS + precision]
+  dq_mix_mean *value_seconds;                            // [(value * DQ_PRECISIONS + from) * DQ_PRECISIONS + to]
+  dq_mix_mean per_element[DQ_PRECISIONS][DQ_PRECISIONS]; // seconds of conversions over their elements
+  dq_mix_mean other_seconds;                             // of steps that belong to no unit
+  double float32; // seconds of the network in float32 when the first times were measured; all seconds are by that clock
+  double other_noise;  // of the form with all units in float32: what quantization rewrites in float
+  double *unit_noise;  // [unit * DQ_PRECISIONS + precision]
+  double *value_noise; // [value * DQ_PRECISIONS + to]: of rounding a value whose producer has other precision
+} dq_mix_costs;
+
+// Costs of which nothing is known. The arena owns the arrays.
+dq_status dq_mix_costs_open(dq_mix_costs *costs, const dq_mix_network *network, dq_arena *arena, dq_error *error);
+
+// Adds the times of the steps of a form that was run (dq_mix_form_run) beside the network in float32, which took
+// `float32` seconds: clocks that have changed since the first call count by that. DQ_SYSTEM: there is no memory.
+dq_status dq_mix_costs_add_times(dq_mix_costs *costs, const dq_mix_form *form, double float32, dq_arena *arena,
+                                 dq_error *error);
+
+// The means of units are those behind units of the same precision; what a unit takes longer or shorter behind others is
+// a part of the conversions, which may so take less than no time.
+
+// Adjusts the noises so that the sum for a choice comes closer to what was measured: each term of the sum is multiplied
+// by the root of measured / sum (R. Gordon, R. Bender, G. T. Herman, Algebraic Reconstruction Techniques, J. Theor.
+// Biol. 29, 1970: the multiplicative form with relaxation 1/2).
+void dq_mix_costs_correct_noise(dq_mix_costs *costs, const uint8_t *choice, double measured);
+
+// The seconds of a conversion: as it was measured, else by the elements from those that were.
+double dq_mix_conversion_seconds(const dq_mix_costs *costs, int value, int from, int to);
+
+// What the sum of the costs says of a choice. Seconds are such that those of the network in float32 are costs->float32.
+typedef struct dq_mix_prediction {
+  double seconds, noise;
+  double conversions; // of the seconds
+  int64_t bytes;      // of the weights of units with layers
+} dq_mix_prediction;
+dq_mix_prediction dq_mix_predict(const dq_mix_costs *costs, const uint8_t *choice);
+
+// The table for dq_mix_front_find: times in parts of 1/DQ_MIX_TIME_PARTS of those of all units in float32, noises in
+// parts of 2^-30 of those in 8 bits. `conversions` false: conversions take no time; `bytes` false: no bytes. The arena
+// owns the table.
+enum { DQ_MIX_TIME_PARTS = 1 << 14 };
+typedef struct dq_mix_table_options {
+  bool conversions, bytes;
+} dq_mix_table_options;
+dq_status dq_mix_costs_table(const dq_mix_costs *costs, const dq_mix_table_options *options, dq_arena *arena,
+                             dq_mix_table *table, dq_error *error);
+
+#endif

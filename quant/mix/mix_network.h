@@ -1,0 +1,46 @@
+// The network as dq-mix sees it: units, each of which gets one precision, and the values between them.
+#ifndef DQ_QUANT_MIX_NETWORK_H
+#define DQ_QUANT_MIX_NETWORK_H
+
+#include "quant/int8/int8.h"
+#include "quant/mix/mix_front.h"
+
+// What one step of a run in float32 computes, and the steps behind it that only move its result: one precision for all
+// of these nodes.
+typedef struct dq_mix_unit {
+  const char *name, *op_type; // of its first product, else of its first node
+  const char **layers;        // [layer_count]: labels of its nodes that a precision is given to
+  int layer_count;            // 0: the unit stays in float32
+  int64_t weights;            // elements of its float32 constants
+} dq_mix_unit;
+
+typedef struct dq_mix_network {
+  const dq_graph *graph;
+  // In the order of a run. The first one stands for the inputs of the network, the last one for its outputs.
+  dq_mix_unit *units;
+  int unit_count;
+  int *unit_of;         // [node_count of the graph]; -1: nodes that follow from constants
+  dq_mix_value *values; // with conversions of cost 0
+  const dq_value **at;  // [value_count]: of the graph
+  int64_t *elements;    // [value_count]
+  int value_count;
+} dq_mix_network;
+
+// Divides the graph, whose report with all layers in 8 bits is `whole`. The arena owns the network; names belong to the
+// graph. Statuses as dq_session_schedule and dq_infer.
+dq_status dq_mix_network_open(dq_mix_network *network, const dq_graph *graph, const dq_int8_report *whole,
+                              const dq_shape_request *shapes, const dq_context *context, dq_arena *arena,
+                              dq_error *error);
+
+// Whether a unit can have a precision.
+bool dq_mix_allows(const dq_mix_network *network, int unit, dq_precision precision);
+// Sets choice[unit_count]: `even` for units of even depth (number of units in front), `odd` for the others, float32
+// where a unit cannot have it.
+void dq_mix_alternate(const dq_mix_network *network, dq_precision even, dq_precision odd, uint8_t *choice);
+// The precisions of the layers by a choice. *map is in the arena.
+dq_status dq_mix_map(const dq_mix_network *network, const uint8_t *choice, dq_arena *arena, dq_precision_map *map,
+                     dq_error *error);
+// The unit that a node of the name or of the label belongs to; -1: none.
+int dq_mix_find_unit(const dq_mix_network *network, const char *label);
+
+#endif

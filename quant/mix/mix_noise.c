@@ -1,0 +1,157 @@
+#include "quant/mix/mix_noise.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "lib/base/clock.h"
+#include "quant/search/sensitivity.h"
+
+typedef struct noise_search {
+  dq_mix_costs *costs;
+  dq_mix_maker *maker;
+  const dq_mix_noise_options *options;
+  dq_evaluator evaluator;
+  const dq_context *context;
+  dq_arena *arena;
+  dq_error *error;
+} noise_search;
+
+dq_status dq_mix_noise_of(dq_evaluator *evaluator, const dq_graph *form, double *noise, dq_arena *arena,
+                          dq_error *error) {
+  int64_t pictures = evaluator->what.pictures;
+  dq_score score = {.noise = DQ_NEW_ARRAY(arena, pictures, double)};
+  if (!score.noise) return dq_fail_memory(error, 0);
+  DQ_TRY(dq_evaluate(evaluator, form, &score, error));
+  *noise = 0;
+  for (int64_t p = 0; p < pictures; p++) *noise += score.noise[p] / (double)pictures;
+  return DQ_OK;
+}
+
+// Converts the network with these precisions and measures it.
+static dq_status try_choice(noise_search *search, const uint8_t *choice, double *noise) {
+  dq_precision_map map;
+  dq_graph *form;
+  DQ_TRY(dq_mix_map(search->costs->network, choice, search->arena, &map, search->error));
+  DQ_TRY(dq_mix_make(search->maker, &map, &form, NULL, search->error));
+  dq_status status = dq_mix_noise_of(&search->evaluator, form, noise, search->arena, search->error);
+  dq_graph_free(form);
+  return status;
+}
+
+static void fill(const dq_mix_network *network, int precision, uint8_t *choice) {
+  dq_mix_alternate(network, (dq_precision)precision, (dq_precision)precision, choice);
+}
+
+static dq_status measure_none(noise_search *search, int precision) {
+  (void)search, (void)precision;
+  return DQ_OK;
+}
+
+// ---- Trials ----
+
+// The units from `first` on, `count` of those with layers, alone in the precision.
+static dq_status try_units(noise_search *search, int precision, const int *units, int count) {
+  dq_mix_costs *costs = search->costs;
+  uint8_t choice[costs->network->unit_count];
+  double noise = 0;
+  fill(costs->network, DQ_PRECISION_FP32, choice);
+  for (int i = 0; i < count; i++) choice[units[i]] = (uint8_t)precision;
+  DQ_TRY(try_choice(search, choice, &noise));
+  for (int i = 0; i < count; i++)
+    costs->unit_noise[units[i] * DQ_PRECISIONS + precision] = fmax(0, noise - costs->other_noise) / count;
+  return DQ_OK;
+}
+
+static dq_status measure_trials(noise_search *search, int precision) {
+  const dq_mix_network *network = search->costs->network;
+  int units[network->unit_count], count = 0, together = 1;
+  for (int u = 0; u < network->unit_count; u++)
+    if (dq_mix_allows(network, u, (dq_precision)precision)) units[count++] = u;
+  double end = dq_seconds() + search->options->seconds_trials;
+  for (int done = 0; done < count; done += together) {
+    double started = dq_seconds();
+    together = together < count - done ? together : count - done;
+    DQ_TRY(try_units(search, precision, units + done, together));
+    dq_progress(search->context, "noise of units", done + together, count);
+    double took = dq_seconds() - started, left = end - dq_seconds();
+    int trials = left > took ? (int)fmin(left / took, count) : 1;
+    together = (count - done - together + trials - 1) / trials;
+    if (together < 1) together = 1;
+  }
+  return DQ_OK;
+}
+
+// ---- Rounding of values ----
+
+// The last layer of a unit makes its result.
+static void add_layer(noise_search *search, const dq_sensitivity_layer *layer, int precision) {
+  dq_mix_costs *costs = search->costs;
+  const dq_mix_network *network = costs->network;
+  int unit = layer->is_input ? 0 : dq_mix_find_unit(network, layer->label);
+  for (int v = 0; v < network->value_count; v++)
+    if (network->values[v].producer == unit && (unit || !strcmp(network->at[v]->name, layer->label)))
+      costs->value_noise[v * DQ_PRECISIONS + precision] = layer->activations.relative_noise;
+}
+
+// Noise that a unit, alone in the precision, gets by rounding what it reads.
+static double noise_of_inputs(const dq_mix_costs *costs, int unit, int precision) {
+  const dq_mix_network *network = costs->network;
+  double noise = 0;
+  for (int v = 0; v < network->value_count; v++)
+    for (int r = 0; r < network->values[v].reader_count; r++)
+      if (network->values[v].readers[r] == unit) noise += costs->value_noise[v * DQ_PRECISIONS + precision];
+  return noise;
+}
+
+// Trials and sensitivities were measured on other pictures and may look at other things in the outputs (boxes of a
+// detector), so that what is taken off a unit is at most this share of its noise.
+static const double MOST_OF_INPUTS = 0.8;
+
+static void take_off_inputs(dq_mix_costs *costs, int precision) {
+  for (int u = 0; u < costs->network->unit_count; u++) {
+    double *noise = &costs->unit_noise[u * DQ_PRECISIONS + precision];
+    *noise -= fmin(noise_of_inputs(costs, u, precision), MOST_OF_INPUTS * *noise);
+  }
+}
+
+static dq_status measure_rounding(noise_search *search, int precision) {
+  enum { PICTURES = 2 }; // values make like noise on all pictures
+  dq_int8_options whole = *search->maker->int8;
+  dq_sensitivity found;
+  int64_t pictures = search->options->pictures < PICTURES ? search->options->pictures : PICTURES;
+  whole.start = &search->maker->whole.table;
+  const dq_sensitivity_options options = {.int8 = &whole, .ranking = true, .pictures = pictures};
+  DQ_TRY(dq_sensitivity_measure(&found, search->maker->graph, search->maker->data, &options, search->context,
+                                search->arena, search->error));
+  for (int l = 0; l < found.count; l++) add_layer(search, &found.layers[l], precision);
+  DQ_TRY(measure_trials(search, precision));
+  take_off_inputs(search->costs, precision);
+  return DQ_OK;
+}
+
+// ---- All precisions ----
+
+static dq_status measure_all(noise_search *search) {
+  uint8_t choice[search->costs->network->unit_count];
+  fill(search->costs->network, DQ_PRECISION_FP32, choice);
+  DQ_TRY(try_choice(search, choice, &search->costs->other_noise));
+#define DQ_MIX_MEASURE(symbol, name) DQ_TRY(measure_##name(search, DQ_PRECISION_##symbol));
+#include "quant/mix/mix_measures.def"
+  return DQ_OK;
+}
+
+dq_status dq_mix_noise_measure(dq_mix_costs *costs, dq_mix_maker *maker, const dq_mix_noise_options *options,
+                               const dq_context *context, dq_arena *arena, dq_error *error) {
+  noise_search search = {
+      .costs = costs, .maker = maker, .options = options, .context = context, .arena = arena, .error = error};
+  const dq_evaluator_options judged = {.graph = maker->graph,
+                                       .shapes = &maker->int8->shapes,
+                                       .data = maker->data,
+                                       .pictures = options->pictures,
+                                       .decode = maker->int8->decode,
+                                       .batch = maker->int8->batch};
+  dq_status status = dq_evaluator_open(&search.evaluator, &judged, context, arena, error);
+  if (status == DQ_OK) status = measure_all(&search);
+  dq_evaluator_close(&search.evaluator);
+  return status;
+}

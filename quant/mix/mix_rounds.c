@@ -1,0 +1,259 @@
+// The costs of units and conversions, and rounds of points on their front.
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "quant/mix/mix_internal.h"
+#include "quant/mix/mix_noise.h"
+
+// ---- Costs ----
+
+enum { FORMS = DQ_PRECISIONS * DQ_PRECISIONS, PLACES = 2 }; // PLACES: of the memory of plans, which changes times
+
+static dq_status open_pairs(dq_mix_search_state *search, dq_mix_form *forms) {
+  const dq_mix_network *network = &search->report->network;
+  for (int f = 0; f < FORMS; f++) {
+    dq_precision_map map;
+    uint8_t *choice = DQ_NEW_ARRAY(search->arena, network->unit_count, uint8_t);
+    if (!choice) return dq_fail_memory(search->error, 0);
+    dq_mix_alternate(network, (dq_precision)(f / DQ_PRECISIONS), (dq_precision)(f % DQ_PRECISIONS), choice);
+    DQ_TRY(dq_mix_map(network, choice, search->arena, &map, search->error));
+    forms[f].choice = choice;
+    DQ_TRY(dq_mix_form_open(&forms[f], &search->maker, &map, &search->options->int8->shapes, search->error));
+    dq_progress(search->context, "forms", f + 1, FORMS);
+  }
+  return DQ_OK;
+}
+
+// All pairs of precisions, each in units of even and of odd depth; equal pairs are the uniform forms.
+static dq_status time_pairs(dq_mix_search_state *search, dq_mix_form *forms) {
+  static const double PART = 0.25 / PLACES;
+  dq_mix_rounds rounds = {.rounds = 1};
+  double all = 0;
+  int order[FORMS], last = DQ_PRECISIONS;
+  DQ_TRY(open_pairs(search, forms));
+  DQ_TRY(dq_mix_form_run(forms, FORMS, &rounds, search->context, search->arena, search->error));
+  for (int f = 0; f < FORMS; f++) all += forms[f].seconds;
+  double count = PART * search->options->seconds / all / 2; // with and without the times of steps
+  rounds.rounds = rounds.step_rounds = count < 9 ? 9 : count > 101 ? 101 : (int64_t)count;
+  DQ_TRY(dq_mix_form_run(forms, FORMS, &rounds, search->context, search->arena, search->error));
+  for (int f = 0; f < FORMS; f++) // uniform forms first
+    order[f % (DQ_PRECISIONS + 1) ? last++ : f / (DQ_PRECISIONS + 1)] = f;
+  for (int f = 0; f < FORMS; f++)
+    DQ_TRY(dq_mix_costs_add_times(&search->report->costs, &forms[order[f]], forms[FORMS - 1].seconds, search->arena,
+                                  search->error));
+  return DQ_OK;
+}
+
+dq_status dq_mix_measure_costs(dq_mix_search_state *search) {
+  static const double SLOW = 0.02; // seconds of a run, from which on fewer pictures do
+  const dq_mix_options *options = search->options;
+  dq_mix_form forms[FORMS] = {{0}};
+  DQ_TRY(dq_mix_costs_open(&search->report->costs, &search->report->network, search->arena, search->error));
+  dq_status status = DQ_OK;
+  for (int i = 0; status == DQ_OK && i < PLACES; i++) {
+    status = time_pairs(search, forms);
+    for (int f = 0; f < FORMS; f++) dq_mix_form_close(&forms[f]);
+  }
+  double once = forms[FORMS - 1].seconds;
+  if (status != DQ_OK) return status;
+  int64_t count = dq_data_count(options->data), pictures = once > SLOW ? 4 : 16;
+  const dq_mix_noise_options noise = {.pictures = pictures < count ? pictures : count,
+                                      .seconds_trials = options->seconds};
+  return dq_mix_noise_measure(&search->report->costs, &search->maker, &noise, search->context, search->arena,
+                              search->error);
+}
+
+// ---- The front ----
+
+enum { LABELS = 60000 };
+
+typedef struct chosen_front {
+  dq_mix_front front;
+  double *place; // by point: how far it is between the fastest and the one with least noise, 0 to 1
+  int count;     // points up to the least noise that is told apart
+} chosen_front;
+
+// In equal parts by time and by decibels, of which 25 are told apart: beyond them nothing is lost.
+static dq_status find_front(dq_mix_search_state *search, bool conversions, chosen_front *chosen) {
+  static const double RANGE = 25;
+  const dq_mix_options *options = search->options;
+  const dq_mix_table_options what = {.conversions = conversions, .bytes = options->most_bytes > 0};
+  dq_mix_table table;
+  DQ_TRY(dq_mix_costs_table(&search->report->costs, &what, search->arena, &table, search->error));
+  DQ_TRY(dq_mix_front_find(&chosen->front, &table, LABELS, search->arena, search->error));
+  const dq_mix_front *front = &chosen->front;
+  search->report->exact_gap = (double)front->time_gap / DQ_MIX_TIME_PARTS;
+  search->report->widest = front->widest;
+  if (!(chosen->place = DQ_NEW_ARRAY(search->arena, front->count, double))) return dq_fail_memory(search->error, 0);
+  double first = (double)front->costs[0].time, times = (double)front->costs[front->count - 1].time - first;
+  double most = fmax(1, (double)front->costs[0].loss);
+  for (chosen->count = 0; chosen->count < front->count; chosen->count++) {
+    const dq_mix_cost *cost = &front->costs[chosen->count];
+    double decibels = fmin(RANGE, fmax(0, 10 * log10(most / fmax(1, (double)cost->loss))));
+    chosen->place[chosen->count] = (decibels / RANGE + (times > 0 ? ((double)cost->time - first) / times : 0)) / 2;
+  }
+  return DQ_OK;
+}
+
+// Weights beside those of units with layers.
+static int64_t other_bytes(const dq_mix_report *report) {
+  for (int p = 0; p < report->count; p++)
+    if (report->points[p].measured && report->points[p].choice)
+      return report->points[p].bytes - report->points[p].predicted.bytes;
+  return 0;
+}
+
+// The point at or behind a place that fits the bound on bytes; -1: none.
+static int point_at(const dq_mix_search_state *search, const chosen_front *chosen, double place) {
+  int64_t most = search->options->most_bytes;
+  for (int i = 0; i < chosen->count; i++)
+    if (chosen->place[i] >= place - 1e-12 &&
+        (!most || chosen->front.costs[i].bytes + other_bytes(search->report) <= most))
+      return i;
+  return -1;
+}
+
+static bool is_observed(const dq_mix_search_state *search, const uint8_t *choice) {
+  size_t units = (size_t)search->report->network.unit_count;
+  for (int i = 0; i < search->observed_count; i++)
+    if (!memcmp(search->observed[i].choice, choice, units)) return true;
+  return false;
+}
+
+static dq_status observe(dq_mix_search_state *search, const uint8_t *choice) {
+  dq_precision_map map;
+  dq_graph *form;
+  double noise;
+  const uint8_t *kept = dq_arena_copy(search->arena, choice, (size_t)search->report->network.unit_count);
+  if (!kept) return dq_fail_memory(search->error, 0);
+  DQ_TRY(dq_mix_map(&search->report->network, choice, search->arena, &map, search->error));
+  DQ_TRY(dq_mix_make(&search->maker, &map, &form, NULL, search->error));
+  dq_status status = dq_mix_noise_of(&search->evaluator, form, &noise, search->arena, search->error);
+  dq_graph_free(form);
+  return status == DQ_OK ? dq_mix_observe(search, kept, noise) : status;
+}
+
+dq_status dq_mix_settle_noise(dq_mix_search_state *search) {
+  enum { SWEEPS = 3 };
+  int points = search->options->points;
+  uint8_t choice[search->report->network.unit_count];
+  DQ_TRY(dq_mix_open_evaluator(search));
+  for (int i = 0; i < SWEEPS * points; i++) {
+    chosen_front chosen;
+    if (i % points == 0) DQ_TRY(find_front(search, true, &chosen));
+    // Other places in each sweep.
+    int at = point_at(search, &chosen, (i % points + (double)(i / points) / SWEEPS) / points);
+    if (at >= 0) dq_mix_front_choice(&chosen.front, at, choice);
+    if (at >= 0 && !is_observed(search, choice)) DQ_TRY(observe(search, choice));
+    dq_progress(search->context, "noise of choices", i + 1, SWEEPS * points);
+    if (i % points == points - 1) dq_mix_correct(search);
+  }
+  return DQ_OK;
+}
+
+static dq_status add_found(dq_mix_search_state *search, const chosen_front *chosen, int at, int round) {
+  uint8_t choice[search->report->network.unit_count];
+  dq_mix_point *added;
+  char name[32];
+  int found = 0;
+  for (int p = 0; p < search->report->count; p++) found += search->report->points[p].kind == DQ_MIX_FOUND;
+  snprintf(name, sizeof name, "mix-%d", found + 1);
+  dq_mix_front_choice(&chosen->front, at, choice);
+  DQ_TRY(dq_mix_add_choice(search, name, DQ_MIX_FOUND, choice, &added));
+  if (added) added->changed = round;
+  return DQ_OK;
+}
+
+dq_status dq_mix_run_round(dq_mix_search_state *search) {
+  int points = search->options->points, round = ++search->rounds;
+  chosen_front chosen;
+  DQ_TRY(find_front(search, true, &chosen));
+  for (int i = 0; i < points; i++) {
+    int at = point_at(search, &chosen, (double)i / points);
+    if (at >= 0) DQ_TRY(add_found(search, &chosen, at, round));
+  }
+  dq_message(search->context, DQ_DETAIL, "round %d: a front of %d choices, %d values open at most", round,
+             chosen.front.count, chosen.front.widest);
+  return dq_mix_measure_points(search);
+}
+
+// ---- Between points ----
+
+static int slowest_failure(const dq_mix_report *report) {
+  int found = -1;
+  double answer = report->points[report->answer].seconds;
+  for (int p = 0; p < report->count; p++) {
+    const dq_mix_point *point = &report->points[p];
+    if (point->within || !point->choice || point->seconds >= answer) continue;
+    if (found < 0 || point->seconds > report->points[found].seconds) found = p;
+  }
+  return found;
+}
+
+// The fastest point of the front whose noise is at most this.
+static int point_below(const dq_mix_search_state *search, const chosen_front *chosen, double noise) {
+  uint8_t choice[search->report->network.unit_count];
+  int low = 0, high = chosen->count - 1; // noise falls along the front
+  while (low < high) {
+    int middle = low + (high - low) / 2;
+    dq_mix_front_choice(&chosen->front, middle, choice);
+    if (dq_mix_predict(&search->report->costs, choice).noise <= noise) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+// The middle one of the choices of the front that lie between two times and whose noise was not measured; -1: none.
+static int point_between(const dq_mix_search_state *search, const chosen_front *chosen, double low, double high) {
+  uint8_t choice[search->report->network.unit_count];
+  int count = 0, found = -1;
+  for (int half = 0; half < 2; half++) { // counts them, then takes the middle one
+    int left = count / 2;
+    for (int i = 0; i < chosen->count && found < 0; i++) {
+      dq_mix_front_choice(&chosen->front, i, choice);
+      double seconds = dq_mix_predict(&search->report->costs, choice).seconds;
+      if (seconds <= low || seconds >= high || is_observed(search, choice)) continue;
+      if (!half) count++;
+      else if (!left--) found = i;
+    }
+  }
+  return found;
+}
+
+// What is found for the noise of the answer when conversions seem to take no time.
+static dq_status add_blind(dq_mix_search_state *search) {
+  const dq_mix_point *answer = &search->report->points[search->report->answer];
+  uint8_t choice[search->report->network.unit_count];
+  chosen_front chosen;
+  if (!answer->choice) return DQ_OK;
+  DQ_TRY(find_front(search, false, &chosen));
+  double noise = dq_mix_predict(&search->report->costs, answer->choice).noise;
+  dq_mix_front_choice(&chosen.front, point_below(search, &chosen, noise), choice);
+  return dq_mix_add_choice(search, "blind", DQ_MIX_BLIND, choice, NULL);
+}
+
+dq_status dq_mix_refine(dq_mix_search_state *search) {
+  enum { TRIES = 4 };
+  dq_mix_report *report = search->report;
+  DQ_TRY(add_blind(search));
+  DQ_TRY(dq_mix_measure_points(search));
+  if (report->noisy) return DQ_OK;
+  dq_mix_rank(search);
+  for (int i = 0; i < TRIES && report->held && !search->options->most_bytes; i++) {
+    int failure = slowest_failure(report), count = report->count;
+    const dq_mix_point *answer = &report->points[report->answer];
+    chosen_front chosen;
+    if (failure < 0 || !answer->choice) return DQ_OK;
+    DQ_TRY(find_front(search, true, &chosen));
+    double low = dq_mix_predict(&report->costs, report->points[failure].choice).seconds;
+    int at = point_between(search, &chosen, low, dq_mix_predict(&report->costs, answer->choice).seconds);
+    if (at < 0) return DQ_OK;
+    DQ_TRY(add_found(search, &chosen, at, search->rounds));
+    if (report->count == count) return DQ_OK;
+    DQ_TRY(dq_mix_measure_points(search));
+    if (report->noisy) return DQ_OK;
+    dq_mix_rank(search);
+  }
+  return DQ_OK;
+}

@@ -1,0 +1,144 @@
+# dq-mix. Nothing here depends on times: which point is the answer does, and what follows from it is compared. Where the
+# machine is too noisy to measure, which dq-mix says with exit status 1, the rest of a test is left out.
+load common
+load pictures
+
+data=(--data synth:shapes,split=calib,count=32 --eval synth:shapes,count=200)
+eval "$(declare -f setup_file | sed '1s/setup_file/setup_common/')"
+
+# mixes ARGUMENT...: status 0 or 1; noisy=yes where the machine is too noisy, so that there is no result
+mixes() {
+  noisy=no
+  run --separate-stderr dq-mix "$root/datasets/shapes.onnx" "${data[@]}" --threads 1 --time-limit 1s "$@"
+  if [ "$status" -eq 0 ]; then return; fi
+  if [[ $status -eq 1 && $stderr == *"the machine is too noisy"* ]]; then noisy=yes; fi
+  if [ "$status" -eq 1 ]; then return; fi
+  printf 'dq-mix %s: status %s\n%s\n%s\n' "$*" "$status" "$output" "$stderr"
+  return 1
+}
+
+setup_file() { # one search, which the tests go on from
+  setup_common
+  cd "$BATS_FILE_TMPDIR"
+  mixes -o mix.onnx --max-drop 100 --save-precision p.json --json mix.json --html mix.html
+  if [ $noisy = yes ]; then touch noisy; fi
+}
+
+begin() { # the files of the search, in a folder of the test
+  if [ -e "$BATS_FILE_TMPDIR/noisy" ]; then skip "the machine is too noisy to measure"; fi
+  cp "$BATS_FILE_TMPDIR"/* .
+}
+
+@test "mix: the result is what dq-int8 writes with its precisions" {
+  begin
+  dq-int8 "$root/datasets/shapes.onnx" "${data[@]:0:2}" --precision p.json -o again.onnx -q >/dev/null
+  cmp mix.onnx again.onnx
+}
+
+@test "mix: points of one precision, and of the front with their predictions" {
+  begin
+  for name in fp32_all fp16_all int8_all mix-1 blind; do
+    if [ $name = blind ]; then continue; fi # it may be a point that was found anyway
+    grep -q "\"point\": \"$name\"" mix.json
+  done
+  [ "$(grep -c '"predicted_ms"' mix.json)" -ge 6 ]
+  [ "$(grep -c '"answer": true' mix.json)" -eq 1 ]
+  grep -q 'Time and loss' mix.html
+}
+
+@test "mix: another bound measures nothing" {
+  begin
+  grep '"ms"' mix.json >before
+  mixes -o other.onnx --cache mix.onnx.mix --resume --max-drop 0.5 --json other.json
+  grep -q '"resumed": true' other.json
+  grep '"ms"' other.json >after
+  cmp before after
+  mixes -o third.onnx --cache mix.onnx.mix --resume --max-drop 100 --save-precision q.json
+  cmp mix.onnx third.onnx
+  cmp p.json q.json
+}
+
+@test "mix: bounds that nothing holds: status 1, and the point that loses least is written" {
+  begin
+  gives 1 dq-mix "$root/datasets/shapes.onnx" "${data[@]}" --threads 1 -o o.onnx --cache mix.onnx.mix --resume --max-drop 100 --max-time 1us
+  has "no measured point is within the bounds"
+  [ -s o.onnx ]
+  gives 1 dq-mix "$root/datasets/shapes.onnx" "${data[@]}" --threads 1 -o o.onnx --cache mix.onnx.mix --resume --max-drop 100 --size 1k
+  gives 0 dq-mix "$root/datasets/shapes.onnx" "${data[@]}" --threads 1 -o o.onnx --cache mix.onnx.mix --resume --max-drop 100 --size 1M
+}
+
+@test "mix: precisions of the user are a point" {
+  begin
+  sed 's/"int8"/"fp32"/; s/"fp16"/"int8"/' p.json >mine.json
+  mixes -o o.onnx --cache mix.onnx.mix --resume --max-drop 100 --also mine=mine.json --json also.json
+  if [ $noisy = yes ]; then skip "the machine is too noisy to measure"; fi
+  grep -q '"point": ".*mine"' also.json
+}
+
+@test "mix: a cache of something else, a broken one" {
+  begin
+  local cache=(--cache mix.onnx.mix --resume --max-drop 1 -o o.onnx)
+  gives 3 dq-mix "$root/datasets/shapes.onnx" --data synth:shapes,count=8 --threads 1 "${cache[@]}"
+  has "the table is of another data"
+  gives 3 dq-mix "$root/datasets/shapes.onnx" "${data[@]:0:2}" --threads 1 "${cache[@]}"
+  has "mix.onnx.mix: 'eval' is"
+  gives 3 dq-mix "$root/datasets/shapes.onnx" "${data[@]}" --threads 2 "${cache[@]}"
+  has "another machine, build of dq or number of threads"
+  has "without --resume the file is written anew"
+  for edit in 's/"rounds": 2/"rounds": 9/' 's/"unit_noise"/"unit_nose"/' 's/"choice": "2/"choice": "7/' 's/"version": 1/"version": 2/' '$d' \
+    's/"kind": 2/"kind": -1/' '/"float32"/,/]/s/[0-9.e-]*[0-9]$/1e999/'; do
+    sed "$edit" "$BATS_FILE_TMPDIR/mix.onnx.mix" >mix.onnx.mix
+    run -1 cmp -s mix.onnx.mix "$BATS_FILE_TMPDIR/mix.onnx.mix"
+    gives 3 dq-mix "$root/datasets/shapes.onnx" "${data[@]}" --threads 1 "${cache[@]}"
+    has "mix.onnx.mix"
+    [ ! -e o.onnx ]
+  done
+}
+
+@test "mix: wrong command lines and models" {
+  local m=$root/datasets/shapes.onnx
+  gives 2 dq-mix "$m" -o o.onnx --max-drop 1
+  has "option '--data SPEC' is needed"
+  gives 2 dq-mix "$m" "${data[@]}" --max-drop 1
+  has "option '--output FILE' is needed"
+  gives 2 dq-mix "$m" "${data[@]}" -o o.onnx
+  has "option '--max-drop D' is needed"
+  gives 2 dq-mix "$m" "${data[@]}" -o o.onnx --max-drop 1 --max-time 1ms --size 1k
+  has "'--size'"
+  for text in nothing =x a=; do
+    gives 2 dq-mix "$m" "${data[@]}" -o o.onnx --max-drop 1 --also $text
+    has "'$text' is no NAME=FILE"
+  done
+  echo '{"schema": "dq-precision", "version": 1, "layers": {"nobody": "int8"}}' >unknown.json
+  gives 3 dq-mix "$m" "${data[@]}" -o o.onnx --max-drop 1 --also a=unknown.json
+  has "unknown layer 'nobody'"
+  gives 5 dq-mix "$m" "${data[@]}" -o o.onnx --max-drop 1 --also a=missing.json
+  has "missing.json: No such file or directory"
+  dq-int8 "$m" "${data[@]:0:2}" -o int8.onnx -q >/dev/null
+  gives 4 dq-mix int8.onnx "${data[@]}" -o o.onnx --max-drop 1
+  has "the model is quantized already"
+  gives 4 dq-mix "$models/unknown_operator.onnx" --data "npy:$x" -o o.onnx --max-drop 1
+  [ ! -e o.onnx ]
+}
+
+@test "mix: figures of a batch, files, messages" {
+  local small=("$models/small.onnx" --data "npy:$x" --max-drop 100 --time-limit 0.01s)
+  run --separate-stderr dq-mix "${small[@]}" -o a.onnx --threads 2 --verbose --csv a.csv --layers --limit 5 --seed 5 --no-wisdom
+  [[ $status == @(0|1) ]]
+  has "threads: 2"
+  if [ "$status" -eq 0 ]; then
+    grep -q '^mix-1,' a.csv
+    [[ $output == *"Layers of the answer"* ]]
+  fi
+  run --separate-stderr timeout 4 dq-mix "$models/small.onnx" --data synth:shapes,count=100000,size=8 --task none --max-drop 100 \
+    -o b.onnx --progress bar --threads 1
+  [[ $status == @(0|1|124|130) ]]
+  [[ $stderr == *"ing [="* ]]
+  run --separate-stderr dq-mix "${small[@]}" -o b.onnx --quiet --threads 1
+  [[ $status -eq 1 || $stderr == "" ]]
+  pictures 6
+  run --separate-stderr dq-mix "$models/small.onnx" --data list.txt --preset tf --eval list.txt --eval-limit 3 --max-drop 100 \
+    --time-limit 0.01s -o c.onnx --threads 1
+  [[ $status == @(0|1) ]]
+  [[ $stderr != *"no labels"* ]]
+}

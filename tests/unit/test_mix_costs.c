@@ -1,0 +1,124 @@
+// Sums of costs of dq-mix, by hand on a chain of two units between the inputs and the outputs.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "quant/mix/mix_costs.h"
+
+enum { INPUT, FIRST, SECOND, OUTPUT, UNITS };
+enum { I8 = DQ_PRECISION_INT8, F16 = DQ_PRECISION_FP16, F32 = DQ_PRECISION_FP32, P = DQ_PRECISIONS };
+
+static const char *layer[] = {"a"};
+static int readers[][1] = {{FIRST}, {SECOND}, {OUTPUT}};
+static dq_mix_unit units[UNITS] = {{.name = ""},
+                                   {.name = "first", .layers = layer, .layer_count = 1, .weights = 100},
+                                   {.name = "second", .layers = layer, .layer_count = 1, .weights = 10},
+                                   {.name = ""}};
+static dq_mix_value values[] = {
+    {INPUT, readers[0], 1, {{{0}}}}, {FIRST, readers[1], 1, {{{0}}}}, {SECOND, readers[2], 1, {{{0}}}}};
+static int64_t elements[] = {16, 16, 32};
+static dq_mix_network network = {
+    .units = units, .unit_count = UNITS, .values = values, .value_count = 3, .elements = elements};
+
+static dq_arena *arena;
+static dq_mix_costs costs;
+static dq_error error;
+
+static void set_unit(int unit, int precision, double seconds, double noise) {
+  costs.unit_seconds[unit * P + precision] = (dq_mix_mean){2 * seconds, 2};
+  costs.unit_noise[unit * P + precision] = noise;
+}
+
+static void set_conversion(int value, int from, int to, double seconds, double noise) {
+  costs.value_seconds[(value * P + from) * P + to] = (dq_mix_mean){seconds, 1};
+  costs.value_noise[value * P + to] = noise;
+}
+
+// Float32 takes 10 + 20 and 2 of steps that belong to no unit; the run took 64 seconds, twice the sum of its steps.
+static int set_up(void **state) {
+  (void)state;
+  arena = dq_arena_new(NULL);
+  if (!arena || dq_mix_costs_open(&costs, &network, arena, &error) != DQ_OK) return 1;
+  set_unit(FIRST, F32, 10, 0), set_unit(FIRST, I8, 4, 0.5);
+  set_unit(SECOND, F32, 20, 0), set_unit(SECOND, I8, 5, 0.125);
+  set_conversion(0, F32, I8, 1, 0.25);
+  set_conversion(1, F32, I8, 1, 0.0625), set_conversion(1, I8, F32, 3, 0);
+  costs.value_noise[1 * P + I8] = 0.0625;
+  costs.per_element[I8][F32] = (dq_mix_mean){4, 2}; // 2 seconds for each 16 elements
+  costs.other_seconds = (dq_mix_mean){2, 1};
+  costs.other_noise = 0.01;
+  costs.float32 = 64;
+  return 0;
+}
+
+static int tear_down(void **state) {
+  (void)state;
+  dq_arena_free(arena);
+  return 0;
+}
+
+static void near(double found, double expected) { assert_true(fabs(found - expected) <= 1e-9 * fabs(expected)); }
+
+static void sums(void **state) {
+  (void)state;
+  // The first unit in 8 bits: 2 + 4 + 20, and conversions of 1 and 3 seconds: 30, times two. Noise: that of the steps
+  // in float, the unit, and rounding its input; its result is rounded in the unit.
+  dq_mix_prediction p = dq_mix_predict(&costs, (uint8_t[]){F32, I8, F32, F32});
+  near(p.seconds, 60), near(p.conversions, 8), near(p.noise, 0.76);
+  assert_int_equal(p.bytes, 100 * 1 + 10 * 4);
+  // Both: 2 + 4 + 5, conversions of the input and of the output, of which only those by elements are known: 2 * 3.
+  p = dq_mix_predict(&costs, (uint8_t[]){F32, I8, I8, F32});
+  near(p.seconds, 2 * (11 + 1 + 6)), near(p.noise, 0.01 + 0.5 + 0.25 + 0.125);
+  // The second alone rounds what the first one made in float.
+  p = dq_mix_predict(&costs, (uint8_t[]){F32, F32, I8, F32});
+  near(p.noise, 0.01 + 0.0625 + 0.125), near(p.seconds, 2 * (2 + 10 + 5 + 1 + 6));
+  near(dq_mix_predict(&costs, (uint8_t[]){F32, F32, F32, F32}).seconds, 64);
+}
+
+// A quarter of the sum was measured: every term of it is halved, others stay.
+static void correction(void **state) {
+  (void)state;
+  const uint8_t choice[] = {F32, I8, F32, F32};
+  dq_mix_costs_correct_noise(&costs, choice, 0.01 + 0.75 / 4);
+  near(costs.unit_noise[FIRST * P + I8], 0.25), near(costs.value_noise[0 * P + I8], 0.125);
+  near(costs.unit_noise[SECOND * P + I8], 0.125), near(costs.value_noise[1 * P + I8], 0.0625);
+  dq_mix_costs_correct_noise(&costs, choice, 0.005); // below what is there in any case: nothing is learnt
+  near(costs.unit_noise[FIRST * P + I8], 0.25);
+}
+
+static void table(void **state) {
+  (void)state;
+  dq_mix_table made;
+  const dq_mix_table_options all = {true, true}, none = {false, false};
+  assert_int_equal(dq_mix_costs_table(&costs, &all, arena, &made, &error), DQ_OK);
+  // Units in float32 take 30 seconds: a second is 16384 / 30 parts.
+  assert_int_equal(made.costs[FIRST * P + F32].time, 5461), assert_int_equal(made.costs[FIRST * P + I8].time, 2185);
+  assert_int_equal(made.costs[FIRST * P + I8].loss, 858993459), assert_int_equal(made.costs[FIRST * P + I8].bytes, 100);
+  assert_int_equal(made.costs[INPUT * P + I8].time, -1); // has no layers
+  assert_int_equal(made.value[1].conversions[I8][F32].time, 1638);
+  assert_int_equal(made.value[1].conversions[I8][F32].loss, 0); // it is rounded already
+  assert_int_equal(made.value[1].conversions[F32][I8].loss, 107374182);
+  assert_int_equal(dq_mix_costs_table(&costs, &none, arena, &made, &error), DQ_OK);
+  assert_int_equal(made.value[1].conversions[I8][F32].time, 0), assert_int_equal(made.costs[FIRST * P + I8].bytes, 0);
+}
+
+static void alternation(void **state) {
+  (void)state;
+  uint8_t choice[UNITS];
+  dq_mix_alternate(&network, DQ_PRECISION_FP16, DQ_PRECISION_INT8, choice); // depths 0, 1, 2, 3
+  assert_memory_equal(choice, ((uint8_t[]){F32, I8, F16, F32}), UNITS);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(sums, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(correction, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(table, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(alternation, set_up, tear_down),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
