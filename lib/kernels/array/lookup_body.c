@@ -1,20 +1,30 @@
-// Tables of 256 bytes by byte shuffles, which look up 16: part k of the table answers the indices from
-// 16 k to 16 k + 15. Subtracting 16 k and adding 0x70 with saturation leaves those with their top bit
-// clear and sets it for all others, for which the shuffle gives 0.
+// Tables of 256 bytes by byte shuffles, which look up 16 and give 0 for indices with their top bit set. Part k of the
+// table answers the indices from 16 k on up to 127, or to 255 with their top bit inverted for k >= 8: subtracting 16 k
+// with saturation sets the top bit of all below. A part holds what its 16 entries differ by from those of the part
+// before, so that the exclusive or of all answers is the entry.
 // Sets: avx2 avx512
 #include "lib/kernels/simd/vector.h"
 
-enum { PARTS = 16, PART = 16 };
+enum { PARTS = 16, PART = 16, VECTORS = 2 }; // vectors of indices at once, for each of which a part is read
 
-static inline __attribute__((always_inline)) u8_vector look_up(const u8_vector *parts, u8_vector index) {
-  const u8_vector step = u8_set(PART), least = u8_set(0x70);
-  u8_vector found = u8_shuffled(parts[0], u8_plus_saturated(index, least));
-#pragma GCC unroll 16
-  for (int k = 1; k < PARTS; k++) {
-    index = u8_minus(index, step);
-    found = u8_or(found, u8_shuffled(parts[k], u8_plus_saturated(index, least)));
+// `found` receives the entries of VECTORS vectors of indices.
+static inline __attribute__((always_inline)) void look_up(const u8_vector *parts, const uint8_t *input,
+                                                          u8_vector *found, const int vectors) {
+  const u8_vector step = u8_set(PART), top = u8_set(0x80);
+  u8_vector low[VECTORS], high[VECTORS];
+  for (int v = 0; v < vectors; v++) {
+    low[v] = u8_load(input + v * (int64_t)sizeof(u8_vector));
+    high[v] = u8_xor(low[v], top);
+    found[v] = u8_xor(u8_shuffled(parts[0], low[v]), u8_shuffled(parts[PARTS / 2], high[v]));
   }
-  return found;
+#pragma GCC unroll 8
+  for (int k = 1; k < PARTS / 2; k++)
+    for (int v = 0; v < vectors; v++) {
+      low[v] = u8_minus_saturated_signed(low[v], step);
+      high[v] = u8_minus_saturated_signed(high[v], step);
+      found[v] = u8_xor(found[v], u8_shuffled(parts[k], low[v]));
+      found[v] = u8_xor(found[v], u8_shuffled(parts[PARTS / 2 + k], high[v]));
+    }
 }
 
 void DQ_FOR_SET(dq_lookup)(const uint8_t *input, const uint8_t *table, uint8_t *output, int64_t count) {
@@ -23,9 +33,19 @@ void DQ_FOR_SET(dq_lookup)(const uint8_t *input, const uint8_t *table, uint8_t *
     dq_lookup_c(input, table, output, count);
     return;
   }
-  u8_vector parts[PARTS];
-  for (int k = 0; k < PARTS; k++) parts[k] = u8_repeated(table + k * PART);
+  u8_vector parts[PARTS], found[VECTORS];
+  for (int k = PARTS - 1; k >= 0; k--) {
+    parts[k] = u8_repeated(table + k * PART);
+    if (k % (PARTS / 2)) parts[k] = u8_xor(parts[k], u8_repeated(table + (k - 1) * PART));
+  }
   int64_t at = 0;
-  for (; at + width <= count; at += width) u8_store(output + at, look_up(parts, u8_load(input + at)));
+  for (; at + VECTORS * width <= count; at += VECTORS * width) {
+    look_up(parts, input + at, found, VECTORS);
+    for (int v = 0; v < VECTORS; v++) u8_store(output + at + v * width, found[v]);
+  }
+  for (; at + width <= count; at += width) {
+    look_up(parts, input + at, found, 1);
+    u8_store(output + at, found[0]);
+  }
   dq_lookup_c(input + at, table, output + at, count - at);
 }

@@ -61,6 +61,7 @@ typedef struct dq_conv_channels_plan {
 typedef struct dq_conv_winograd_plan {
   int size;
   int64_t high, wide, rows;
+  const struct dq_kernel *input, *output; // the transforms
 } dq_conv_winograd_plan;
 
 typedef struct dq_conv_plan {

@@ -109,6 +109,10 @@ static void prepare(dq_conv_plan *plan) {
   int64_t out = plan->shape.out_channels;
   plan->panel_rows = dq_ceil_div(out, dq_ceil_div(out, plan->multiply->rows));
   choose_tiles(plan, &plan->winograd);
+  plan->winograd.input =
+      dq_kernel_find(plan->float32 ? DQ_OPERATION_winograd_input : DQ_OPERATION_i16_winograd_input, plan->cpu);
+  plan->winograd.output =
+      dq_kernel_find(plan->float32 ? DQ_OPERATION_winograd_output : DQ_OPERATION_i32_winograd_output, plan->cpu);
   plan->winograd.rows = dq_min_i64(plan->winograd.high, dq_scaled(plan->winograd.rows, plan->shape.tuning.columns));
 }
 
@@ -267,7 +271,7 @@ static void transform_channels(const band *b, int64_t from, int64_t end) {
     form.to = b->values + c * form.panel;
     if (plan->float32) {
       form.rows = (const float *)(const void *)dq_conv_input_channel(call, b->stage->image, 0, c) + first * p->in_width;
-      ((dq_winograd_input_function *)DQ_KERNEL_FUNCTION(winograd_input, plan->cpu))(&form);
+      ((dq_winograd_input_function *)plan->winograd.input->function)(&form);
     } else {
       dq_winograd_int8_input(call, b->stage->image, c, first, &form);
     }
@@ -315,7 +319,6 @@ static void transform_sums(const band *b, int64_t from, int64_t end) {
                              .low = bounds.low,
                              .high = bounds.high,
                              .alpha = bounds.alpha};
-  dq_winograd_output_function *transform = DQ_KERNEL_FUNCTION(winograd_output, plan->cpu);
   for (int64_t o = from; o < end; o++) {
     form.from = b->sums + o * band_columns(plan);
     if (!plan->float32) {
@@ -325,7 +328,7 @@ static void transform_sums(const band *b, int64_t from, int64_t end) {
     }
     form.to = (float *)call->output + ((b->stage->image * p->out_channels + o) * p->out_height + row) * p->out_width;
     form.bias = ((const float *)packed)[DQ_CONV_HEADER_WORDS + o];
-    transform(&form);
+    ((dq_winograd_output_function *)plan->winograd.output->function)(&form);
     dq_conv_end(call, form.to - (float *)call->output, form.rows * form.width);
   }
 }

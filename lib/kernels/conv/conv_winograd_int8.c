@@ -112,7 +112,7 @@ void dq_winograd_int8_input(const dq_conv_call *call, int64_t image, int64_t wor
   if (form->lines > 0 && form->taken > 0) ((dq_expand_function *)plan->expand->function)(&lines);
   dq_winograd_input stored = *form;
   stored.lines = 0; // for the kernel to bring into the plane
-  ((dq_winograd_input_function *)DQ_KERNEL_FUNCTION(i16_winograd_input, plan->cpu))(&stored);
+  ((dq_winograd_input_function *)plan->winograd.input->function)(&stored);
 }
 
 void dq_winograd_int8_output(const dq_conv_call *call, int64_t image, int64_t channel, int64_t row,
@@ -123,7 +123,7 @@ void dq_winograd_int8_output(const dq_conv_call *call, int64_t image, int64_t ch
   int64_t at = ((image * p->out_channels + channel) * p->out_height + row) * p->out_width;
   dq_winograd_output sums = *form;
   if (!r) sums.to = (float *)call->output + at;
-  ((dq_winograd_output_function *)DQ_KERNEL_FUNCTION(i32_winograd_output, plan->cpu))(&sums);
+  ((dq_winograd_output_function *)plan->winograd.output->function)(&sums);
   if (!r) return;
   dq_requantize_rows rows = {.sums = (const int32_t *)(const void *)form->to,
                              .bias = r->bias ? r->bias + channel : NULL,

@@ -65,7 +65,7 @@ static inline __attribute__((always_inline)) void tile(const dq_tile *t, const i
   for (int i = 0; i < rows; i++) start_row(t, i, sums[i], vectors);
   if (TILE_FLOAT && t->offsets) add_products(t, sums, rows, vectors, true, false, false);
   else if (TILE_FLOAT && t->ahead_stride) add_products(t, sums, rows, vectors, false, false, true);
-  else if (TILE_FLOAT && t->ahead) add_products(t, sums, rows, vectors, false, true, false);
+  else if (t->ahead) add_products(t, sums, rows, vectors, false, true, false);
   else add_products(t, sums, rows, vectors, false, false, false);
 #pragma GCC unroll 16
   for (int i = 0; i < rows; i++) {

@@ -1,5 +1,5 @@
 // Requantization of rows of sums as plain loops, which the compiler vectorises for each instruction set.
-// Sets: c avx2
+// Sets: c
 #include "lib/kernels/reference/reference.h"
 #include "lib/kernels/reference/scalar.h"
 #include "lib/kernels/reference/set.h"

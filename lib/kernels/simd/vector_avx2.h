@@ -107,10 +107,10 @@ static inline u8_vector u8_repeated(const uint8_t *p) {
   return _mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)p));
 }
 static inline u8_vector u8_minus(u8_vector a, u8_vector b) { return _mm256_sub_epi8(a, b); }
-static inline u8_vector u8_plus_saturated(u8_vector a, u8_vector b) { return _mm256_adds_epu8(a, b); }
+static inline u8_vector u8_minus_saturated_signed(u8_vector a, u8_vector b) { return _mm256_subs_epi8(a, b); }
 // In every 16 bytes: byte index % 16 of part, 0 where the top bit of the index is set.
 static inline u8_vector u8_shuffled(u8_vector part, u8_vector index) { return _mm256_shuffle_epi8(part, index); }
-static inline u8_vector u8_or(u8_vector a, u8_vector b) { return _mm256_or_si256(a, b); }
+static inline u8_vector u8_xor(u8_vector a, u8_vector b) { return _mm256_xor_si256(a, b); }
 static inline u8_vector u8_larger_signed(u8_vector a, u8_vector b) { return _mm256_max_epi8(a, b); }
 static inline u8_vector u8_larger_unsigned(u8_vector a, u8_vector b) { return _mm256_max_epu8(a, b); }
 // Bytes 0, 2, 4... of a followed by b.
