@@ -61,11 +61,38 @@ bench-quality-pictures: all $(BENCH_PYTHON) $(QUALITY_READY)
 	@set -o pipefail; $(QUALITY) --title "$@: the same with fewer and with more pictures for calibration" --calibration 8,96 --peers ort-minmax,ort-percentile $(QUALITY_OPTIONS) | tee $(B)/$@.md
 bench-quality bench-quality-pictures: SHELL = /bin/bash
 
-## bench-multi: dq-multi beside processes of dq-bench and sessions of ONNX Runtime, idle networks, many networks: BUILD/bench-multi.csv (MULTI_OPTIONS='--rounds 3 --seconds 2')
-.PHONY: bench-multi
+## bench-multi: dq-multi beside processes of dq-bench, sessions of ONNX Runtime and its pool of the process, idle networks, many networks, threads: BUILD/bench-multi.csv (MULTI_OPTIONS='--rounds 3 --seconds 2')
+.PHONY: bench-multi bench-multi-large bench-clock
 MULTI_one = $(filter %/resnet20_cifar10.onnx,$(BENCH_MODELS))
 MULTI_alike = $(MULTI_one) $(MULTI_one) $(MULTI_one) $(MULTI_one)
 MULTI_others = $(filter %/mobilenetv1_025_224.onnx %/squeezenet1.1.onnx %/resnet56_cifar10.onnx %/mlperftiny_vww_mobilenetv1_025_96.onnx,$(BENCH_MODELS))
-bench-multi: all $(B)/models/.made $(BENCH_PYTHON)
-	$(BENCH_PYTHON) -B tests/bench/multi.py $(B) $(foreach mix,alike others,$(mix)=$(shell echo $(MULTI_$(mix)) | tr ' ' ,)) --peers \
-	  --csv $(B)/$@.csv --idle $(MULTI_one) --many $(B)/models/small.onnx $(MULTI_OPTIONS)
+MULTI_integers = $(patsubst %,$(B)/networks/int8/%,$(notdir $(MULTI_others)))
+MULTI_larger = $(filter %/efficientnet_lite0.onnx %/yolo_fastest_1.1.onnx %/yolox_nano.onnx %/tiny_darknet.onnx,$(BENCH_MODELS))
+MULTI_squeezenet = $(filter %/squeezenet1.1.onnx,$(BENCH_MODELS))
+comma = ,
+joined = $(subst $(eval ) ,$(comma),$(strip $1))
+bench-multi: all $(B)/models/.made $(BENCH_PYTHON) $(MULTI_integers)
+	$(BENCH_PYTHON) -B tests/bench/multi.py $(B) $(foreach mix,alike others integers larger,$(mix)=$(call joined,$(MULTI_$(mix)))) --peers \
+	  --csv $(B)/$@.csv --idle $(call joined,$(MULTI_one) $(MULTI_squeezenet)) --many $(B)/models/small.onnx --threads $(MULTI_squeezenet) $(MULTI_OPTIONS)
+
+## bench-multi-large: four large networks with random weights at once, alike and mixed, decomposed and not, in processes and in dq-multi: BUILD/bench-multi-large.csv
+# Multiply-accumulates less in %: Kim, Kim, Kim, JKIICE 26(6), 2022, as in tests/networks.
+LARGE_inception_v3 = 62.8
+LARGE_resnet152 = 38.6
+LARGE_vgg16 = 81
+LARGE_regnety32gf = 35.8
+LARGE = inception_v3 resnet152 vgg16 regnety32gf
+$(B)/networks/tucker/%.onnx: $(B)/networks/%.onnx $(B)/dq-tucker
+	@mkdir -p $(@D)
+	$(B)/dq-tucker $< --macs=-$(LARGE_$*)% --untimed -o $@ -q >/dev/null
+large_mix = $1=$(call joined,$(patsubst %,$(B)/networks/%.onnx,$2)):$(call joined,$(patsubst %,$(B)/networks/tucker/%.onnx,$2))
+bench-multi-large: all $(patsubst %,$(B)/networks/tucker/%.onnx,$(LARGE))
+	$(PYTHON) -B tests/bench/multi.py $(B) $(foreach n,$(LARGE),$(call large_mix,$n,$n $n $n $n)) $(call large_mix,mixed,$(LARGE)) \
+	  --title "Large networks with random weights, four at once, decomposed and not" --target $@ --csv $(B)/$@.csv $(MULTI_OPTIONS)
+
+## bench-clock: deadlines, precedence and fairness of dq-multi on the real clock of a machine without other work: BUILD/bench-clock.csv (MULTI_OPTIONS='--rounds 3')
+$(B)/networks/half_resnet50.onnx: $(B)/make_networks
+	@mkdir -p $(@D)
+	$(B)/make_networks resnet50 2 $@
+bench-clock: all $(B)/networks/half_resnet50.onnx
+	$(PYTHON) -B tests/bench/clock.py $(B) $(B)/networks/half_resnet50.onnx datasets/shapes.onnx --csv $(B)/$@.csv $(MULTI_OPTIONS)

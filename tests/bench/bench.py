@@ -47,9 +47,13 @@ def random_input(shape):
 
 
 def ort_session(model, threads, exact=False):
+    """A session with a pool of so many threads; 0: of as many as there are processors, None: with the pool of the process."""
     import onnxruntime
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
+    if threads is None:
+        options.use_per_session_threads = False
+    else:
+        options.intra_op_num_threads = threads
     options.log_severity_level = 4
     if exact:
         options.add_session_config_entry("session.x64quantprecision", "1")

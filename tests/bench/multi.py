@@ -1,19 +1,25 @@
 #!/usr/bin/env python3
 """dq-multi against as many processes of dq-bench, in turns; idle networks; many small networks.
 
-usage: multi.py BUILD [--rounds N] [--seconds T] [--peers] [--csv FILE] [--idle MODEL] [--many MODEL] [MIX...]
+usage: multi.py BUILD [--rounds N] [--seconds T] [--peers] [--csv FILE] [--title TEXT] [--idle MODEL,...] [--many MODEL]
+                [--threads MODEL] [MIX...]
 
-MIX is NAME=MODEL,MODEL,...: in each round the networks of the mix run at the same time for T seconds each way: one
-process of dq-bench for each with one thread; the same with default threads; dq-multi with its defaults; with --peers a
-process of Python with a session of ONNX Runtime for each network, with a pool of one thread. The work done is
-the sum over the networks of runs in a second times the time of a run alone on one thread, so that mixes in which the
+MIX is NAME=MODEL,MODEL,...[:MODEL,MODEL,...]: in each round the networks of the mix run at the same time for T seconds
+each way: one process of dq-bench for each with one thread; the same with default threads; dq-multi with its defaults;
+with --peers a process of Python with a session of ONNX Runtime for each network, with a pool of one thread each, and
+with one pool of as many threads as processors for all (set_global_thread_pool_sizes). Behind the colon stand the same
+networks decomposed, which run in processes and in dq-multi as well; a run of one counts as a run of the original. The
+work done is the sum over the networks of runs in a second times the time of a run alone on one thread, so that mixes in which the
 ways run the networks in other shares can be compared. Where other programs run on the machine, four processes get a
 larger share of it than one process of two workers; so the work for a second of processor time is compared as well, that
 of dq-bench without what it takes to load. Printed is the work over that of the processes of one thread in the same
 round: median, least and largest over the rounds.
 
 --idle: the median time of a request of MODEL on one worker over that of a run of dq-bench on one thread, and that with
-100 idle networks (n=0) beside it over that without, in turns.
+100 idle networks (n=0) beside it over that without, in turns; with --peers the median time of a run of a session of
+ONNX Runtime with default threads beside a second session that has run once and is idle, over that without.
+--threads: requests in a second of dq-multi with one sender of MODEL, with threads=all and with --auto over those with
+threads=one; the same with a sender for each processor.
 --many: time of loading and memory of dq-multi with 250, 500 and 1000 idle networks of MODEL, and the memory of
 one process of dq-bench.
 """
@@ -61,11 +67,14 @@ class Machine:
         return self.answer(self.start("dq-multi", *operands, "--duration", f"{seconds}s", *more))[0]
 
 
-def sessions(models, seconds):
-    """A session of ONNX Runtime for each model, with a pool of one thread, all in this process: runs in a second of
-    each, and the processor time."""
+def sessions(models, seconds, shared):
+    """A session of ONNX Runtime for each model, with a pool of one thread or with that of the process, all in this
+    process: runs in a second of each, and the processor time."""
     import bench
-    calls = [bench.open_ort(model, 1, False)[0] for model in models]
+    import onnxruntime
+    if shared:
+        onnxruntime.set_global_thread_pool_sizes(len(os.sched_getaffinity(0)), 1)
+    calls = [bench.open_ort(model, None if shared else 1, False)[0] for model in models]
     runs = [0] * len(calls)
     end = time.monotonic() + seconds
 
@@ -83,25 +92,54 @@ def sessions(models, seconds):
     return [count / seconds for count in runs], time.process_time() - before
 
 
-def ways_of(machine, models, peers):
+def idle_session(model, seconds, others):
+    """The median time of a run of a session with default threads beside `others` sessions that have run once."""
+    import bench
+    waiting = [bench.open_ort(model, 0, False)[0] for _ in range(others)]
+    call = bench.open_ort(model, 0, False)[0]
+    for other in waiting:
+        other()
+    times, end = [], time.monotonic() + seconds
+    while time.monotonic() < end:
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+def in_process(function, *arguments):
+    """The result of a function of this file in a process of its own."""
+    command = [sys.executable, "-B", __file__, "--call", json.dumps([function, *arguments]), ""]
+    return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+
+
+def multi_way(machine, models):
+    told = machine.multi(models, machine.seconds)
+    return [n["per_second"] for n in told["networks"]], told["run"]["processor_seconds"]
+
+
+def ways_of(machine, models, decomposed, peers):
     """What each way gives: runs in a second of each network, and the processor time of all."""
     yield BASE, machine.processes(models, "--threads", "1")
     yield "processes, default threads", machine.processes(models)
-    told = machine.multi(models, machine.seconds)
-    yield "dq-multi", ([n["per_second"] for n in told["networks"]], told["run"]["processor_seconds"])
+    yield "dq-multi", multi_way(machine, models)
+    if decomposed:
+        yield "decomposed in processes, 1 thread", machine.processes(decomposed, "--threads", "1")
+        yield "decomposed in processes, default threads", machine.processes(decomposed)
+        yield "decomposed in dq-multi", multi_way(machine, decomposed)
     if peers:
-        command = [sys.executable, __file__, "--sessions", str(machine.seconds), machine.build, *models]
-        yield "ONNX Runtime, sessions of 1 thread", json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+        yield "ONNX Runtime, sessions of 1 thread", in_process("sessions", models, machine.seconds, False)
+        yield "ONNX Runtime, pool of the process", in_process("sessions", models, machine.seconds, True)
 
 
-def measure_mix(machine, models, rounds, peers):
+def measure_mix(machine, models, decomposed, rounds, peers):
     """For each way its work over that of BASE by round, and the same for a second of processor time."""
     ratios, efficiencies = {}, {}
     for _ in range(rounds):
         alone = {model: machine.answer(machine.bench(model, 50, "--threads", "1"))[0]["models"][0]["minimum_ms"] / 1e3
                  for model in set(models)}
         work, processor = {}, {}
-        for way, (rates, seconds) in ways_of(machine, models, peers):
+        for way, (rates, seconds) in ways_of(machine, models, decomposed, peers):
             work[way] = sum(rate * alone[model] for rate, model in zip(rates, models))
             processor[way] = seconds
         for way in work.keys() - {BASE}:
@@ -113,6 +151,27 @@ def measure_mix(machine, models, rounds, peers):
 
 def row_of(what, values, unit):
     return [what, f"{statistics.median(values):.3f}", f"{min(values):.3f}", f"{max(values):.3f}", len(values), unit]
+
+
+def thread_rows(machine, model, rounds):
+    processors = len(os.sched_getaffinity(0))
+    for senders in 1, processors:
+        ratios = {"threads=all": [], "--auto": []}
+        for _ in range(rounds):
+            one, every = (machine.multi([f"{model},n={senders},threads={threads}"], machine.seconds)["run"]["per_second"]
+                          for threads in ("one", "all"))
+            measured = machine.multi([f"{model},n={senders}"], machine.seconds, "--auto")["run"]["per_second"]
+            ratios["threads=all"].append(every / one)
+            ratios["--auto"].append(measured / one)
+        for way, values in ratios.items():
+            yield row_of(f"{name_of(model)}, senders: {senders}: requests in a second, {way} over threads=one", values, "ratio")
+
+
+def idle_session_row(machine, model, rounds):
+    ratios = [in_process("idle_session", model, machine.seconds, 1) / in_process("idle_session", model, machine.seconds, 0)
+              for _ in range(rounds)]
+    return row_of(f"{name_of(model)}: time in ONNX Runtime with a second session that is idle over that without", ratios,
+                  "ratio of medians")
 
 
 def idle_rows(machine, model, rounds):
@@ -147,18 +206,26 @@ def name_of(model):
 
 def text_of(mix):
     name, _, models = mix.partition("=")
-    return f"{name}: {', '.join(map(name_of, models.split(',')))}"
+    originals, _, decomposed = models.partition(":")
+    text = f"{name}: {', '.join(map(name_of, originals.split(',')))}"
+    return f"{text}; decomposed: {', '.join(map(name_of, decomposed.split(',')))}" if decomposed else text
 
 
 def rows_of(machine, options):
     for mix in options.mixes:
         name, _, models = mix.partition("=")
-        ratios, efficiencies = measure_mix(machine, models.split(","), options.rounds, options.peers)
+        originals, _, decomposed = models.partition(":")
+        ratios, efficiencies = measure_mix(machine, originals.split(","), list(filter(None, decomposed.split(","))),
+                                           options.rounds, options.peers)
         for way in sorted(ratios):
             yield row_of(f"{name}: work in a second, {way} over {BASE}", ratios[way], "ratio")
             yield row_of(f"{name}: work for a second of processor time, {way} over {BASE}", efficiencies[way], "ratio")
-    if options.idle:
-        yield from idle_rows(machine, options.idle, options.rounds)
+    for model in filter(None, options.idle.split(",")):
+        yield from idle_rows(machine, model, options.rounds)
+        if options.peers:
+            yield idle_session_row(machine, model, options.rounds)
+    if options.threads:
+        yield from thread_rows(machine, options.threads, options.rounds)
     if options.many:
         yield from many_rows(machine, options.many, options.rounds)
 
@@ -179,17 +246,21 @@ def main():
     parser.add_argument("mixes", nargs="*", metavar="NAME=MODEL,MODEL,...")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=4)
-    parser.add_argument("--idle", metavar="MODEL")
+    parser.add_argument("--idle", metavar="MODEL,...", default="")
     parser.add_argument("--many", metavar="MODEL")
+    parser.add_argument("--threads", metavar="MODEL")
+    parser.add_argument("--title", default="dq-multi beside processes of dq-bench; idle networks; many networks")
     parser.add_argument("--csv", metavar="FILE")
+    parser.add_argument("--target", default="bench-multi", help="the target of make that the table names")
     parser.add_argument("--peers", action="store_true", help="ONNX Runtime as well")
-    parser.add_argument("--sessions", type=float, help=argparse.SUPPRESS)  # what --peers starts: models in place of mixes
+    parser.add_argument("--call", help=argparse.SUPPRESS)  # what in_process starts: a function and its arguments
     options = parser.parse_args()
-    if options.sessions:
-        print(json.dumps(sessions(options.mixes, options.sessions)))
+    if options.call:
+        function, *arguments = json.loads(options.call)
+        print(json.dumps({"sessions": sessions, "idle_session": idle_session}[function](*arguments)))
         return
-    facts = [("title", "dq-multi beside processes of dq-bench; idle networks; many networks"),
-             ("command", "`make bench-multi`; " + "; ".join(text_of(mix) for mix in options.mixes)), ("machine", machine_text()),
+    facts = [("title", options.title),
+             ("command", f"`make {options.target}`; " + "; ".join(text_of(mix) for mix in options.mixes)), ("machine", machine_text()),
              ("measured", str(datetime.date.today())), ("source", "`tests/bench/multi.py`" + peer_text(options.peers))]
     rows = [["figure", "median", "least", "largest", "rounds", "unit"]]
     for row in rows_of(Machine(options.build, options.seconds), options):
@@ -201,4 +272,5 @@ def main():
             csv.writer(file, lineterminator="\n").writerows(rows)
 
 
-main()
+if __name__ == "__main__":
+    main()

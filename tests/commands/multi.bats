@@ -80,6 +80,12 @@ needs_python() { command -v python3 >/dev/null || skip "no python3 to read JSON 
   says "dq-multi: trace: has requests of network 'idle', which has n=0; expected one of both"
 }
 
+@test "a process without requests uses no processor time" {
+  needs_python
+  gives 0 dq-multi "$models/small.onnx,n=0" "$models/small.onnx,n=0,threads=all" --threads 4 --duration 3s --json a.json
+  tells 'told["run"]["seconds"] >= 3 and told["run"]["processor_seconds"] < 0.03' a.json
+}
+
 @test "two cameras for 20 seconds: every picture is counted, on time, and no memory is kept" {
   needs_python
   gives 0 dq-multi "$models/small.onnx,fps=30,late=drop" "$models/small.onnx,fps=25" --duration 1s --json short.json
