@@ -19,6 +19,8 @@ SYMMETRIC = re.compile(r"!(?:str|mem)cmp\(|dq_same_file\(|dq_tensor_same_shape\(
                        r"(?:fmin|fmax|fminf|fmaxf|hypot|dq_min_i64|dq_max_i64)\(|"
                        r"_mm\d*_(?:(?:add|avg|sad|min|max|madd|mul|mullo|mulhi|cmpeq)_ep[iu]|(?:and|or|xor)_si)\d+\(")
 ARGUMENT = re.compile(r"^&?[a-z_][\w.>-]*(?:\[\w+\])?$")
+# The smaller or the larger of two numbers: of equal ones it is either.
+CHOICE = re.compile(r"(?<![\w)\]>.])([\w>.\[\]-]+) [<>]=? ([\w>.\[\]-]+) \? (?:\1 : \2|\2 : \1)(?![\w\[(>.-])")
 # Sizes of arrays are left alone, and what makes the size of an allocation larger: a longer buffer is no fault.
 LONGER = re.compile(r"\b(?:malloc|calloc|realloc|DQ_NEW_ARRAY|dq_\w+_alloc)\((?:(?:[^()]|\([^()]*\))*[+*] )?$")
 DECLARED_ARRAY = re.compile(r"^\s*(?:static |const |unsigned |struct )*\w+ \*?\w+\[")
@@ -42,11 +44,14 @@ def sites_of_line(file, number, line):
     if line.lstrip().startswith("#"):
         return []
     found = []
+    choices = [match.span() for match in CHOICE.finditer(line)]
     for kind, pattern in TOKENS:
         if kind == "constant" and DECLARED_ARRAY.match(line):
             continue
         for match in pattern.finditer(line):
             if kind == "constant" and LONGER.search(line[:match.start(1)]):
+                continue
+            if kind == "bound" and any(start < match.start(1) < end for start, end in choices):
                 continue
             old = match.group(1)
             new = changed_constant(old) if kind == "constant" else OTHER[old]
