@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 // How a label came about: the place of the label before it, and the precision of the unit.
 typedef struct dq_mix_trail {
@@ -22,6 +23,8 @@ enum { MASK_BITS = DQ_MIX_MOST_PRECISIONS };
 typedef struct layer {
   uint8_t *keys; // [states * width]
   int states, width;
+  int *slots; // [slot_mask + 1]: number of a state + 1 at a place that its key hashes to; 0: free
+  unsigned slot_mask;
   label *labels; // [count]: by state, then by time
   int count;
 } layer;
@@ -39,6 +42,10 @@ typedef struct front_search {
   int capacity; // of next.labels
   dq_error *error;
 } front_search;
+
+enum { MOST_STATES = 1 << 18 };
+
+static void release(layer *l) { free(l->keys), free(l->slots), free(l->labels); }
 
 static dq_mix_cost sum(dq_mix_cost a, dq_mix_cost b) {
   return (dq_mix_cost){a.time + b.time, a.loss + b.loss, a.bytes + b.bytes};
@@ -111,10 +118,14 @@ static dq_mix_cost advance(const front_search *search, const uint8_t *key, int u
 static int find_state(front_search *search, const uint8_t *key) {
   layer *next = &search->next;
   size_t width = (size_t)next->width;
-  for (int s = 0; s < next->states; s++)
+  unsigned slot = (unsigned)XXH64(key, width, 0) & next->slot_mask;
+  for (; next->slots[slot]; slot = (slot + 1) & next->slot_mask) {
+    int s = next->slots[slot] - 1;
     if (!memcmp(next->keys + (size_t)s * width, key, width)) return s;
+  }
   if (width) memcpy(next->keys + (size_t)next->states * width, key, width);
-  return next->states++;
+  next->slots[slot] = ++next->states;
+  return next->states - 1;
 }
 
 // ---- Labels ----
@@ -271,14 +282,25 @@ static const dq_mix_trail *store_trail(front_search *search) {
 static dq_status step(front_search *search, int unit, const dq_mix_trail **trail) {
   list_open(search, unit);
   int most = search->now.states * search->table->precisions;
-  search->next = (layer){.width = search->next_count, .keys = malloc((size_t)most * (size_t)(search->next_count + 1))};
+  unsigned slots = 1;
+  if (search->now.states > MOST_STATES)
+    return dq_fail(
+        search->error, DQ_UNSUPPORTED,
+        "%d values are open at a time, so that more than %d combinations of their precisions would have to be "
+        "looked at",
+        search->open_count, MOST_STATES);
+  while (slots < 2u * (unsigned)most) slots *= 2;
+  search->next = (layer){.width = search->next_count,
+                         .keys = malloc((size_t)most * (size_t)(search->next_count + 1)),
+                         .slots = calloc(slots, sizeof *search->next.slots),
+                         .slot_mask = slots - 1};
   search->capacity = 0;
-  if (!search->next.keys) return dq_fail_memory(search->error, (size_t)most);
+  if (!search->next.keys || !search->next.slots) return dq_fail_memory(search->error, (size_t)most);
   DQ_TRY(extend_all(search, unit));
   filter(&search->next);
   limit(search);
   if (!(*trail = store_trail(search))) return dq_fail_memory(search->error, sizeof **trail);
-  free(search->now.keys), free(search->now.labels);
+  release(&search->now);
   search->now = search->next;
   search->next = (layer){0};
   memcpy(search->open, search->next_open, (size_t)search->next_count * sizeof *search->open);
@@ -313,8 +335,8 @@ dq_status dq_mix_front_find(dq_mix_front *front, const dq_mix_table *table, int 
                    DQ_MIX_MOST_PRECISIONS);
   front_search search = {.table = table, .most = most, .arena = arena, .front = front, .error = error};
   dq_status status = run(&search);
-  free(search.now.keys), free(search.now.labels);
-  free(search.next.keys), free(search.next.labels);
+  release(&search.now);
+  release(&search.next);
   return status;
 }
 

@@ -53,7 +53,8 @@ typedef struct dq_mix_front {
 
 // Finds the front of all choices. `most`: labels that a step keeps in all its states; beyond them labels within a
 // window of time and bytes count as one, the gaps say how wide the windows were together. The arena owns the front.
-// DQ_UNSUPPORTED: a unit can have no precision, or a table has too many; DQ_SYSTEM: there is no memory.
+// DQ_UNSUPPORTED: a unit can have no precision, a table has too many, or too many values are open at a time; DQ_SYSTEM:
+// there is no memory.
 dq_status dq_mix_front_find(dq_mix_front *front, const dq_mix_table *table, int most, dq_arena *arena, dq_error *error);
 // The choice of a point, choice[units] of the caller.
 void dq_mix_front_choice(const dq_mix_front *front, int point, uint8_t *choice);

@@ -95,6 +95,19 @@ begin() { # the files of the search, in a folder of the test
   done
 }
 
+@test "mix: a search that is killed leaves files that it goes on from" {
+  local after
+  for after in 0.1 0.4 0.8 1.5; do
+    run timeout -s KILL $after dq-mix "$root/datasets/shapes.onnx" "${data[@]}" --threads 1 --max-drop 100 --time-limit 2s \
+      -o k.onnx --cache k --resume
+    [[ $status == @(0|1|137) ]] # it may be done, or the machine too noisy
+    if [ -e k.onnx ]; then dq-report k.onnx >/dev/null; fi
+  done
+  mixes -o k.onnx --cache k --resume --max-drop 100
+  if [ $noisy = yes ]; then skip "the machine is too noisy to measure"; fi
+  dq-report k.onnx >/dev/null
+}
+
 @test "mix: wrong command lines and models" {
   local m=$root/datasets/shapes.onnx
   gives 2 dq-mix "$m" -o o.onnx --max-drop 1

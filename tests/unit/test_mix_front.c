@@ -84,6 +84,20 @@ static void no_precision(void **state) {
   assert_string_equal(error.message, "unit 1 can have no precision");
 }
 
+// A unit reads the values of all others: as many are open, and there are 3^n combinations of their precisions.
+static void open_values(void **state) {
+  (void)state;
+  enum { MANY = 13 };
+  static dq_mix_cost costs[(MANY + 1) * PRECISIONS];
+  static dq_mix_value values[MANY];
+  const int last[] = {MANY};
+  dq_mix_front front;
+  for (int u = 0; u < MANY; u++) values[u] = (dq_mix_value){.producer = u, .readers = last, .reader_count = 1};
+  const dq_mix_table wide = {PRECISIONS, MANY + 1, MANY, costs, values};
+  assert_int_equal(dq_mix_front_find(&front, &wide, MOST, arena, &error), DQ_UNSUPPORTED);
+  assert_non_null(strstr(error.message, "values are open at a time"));
+}
+
 // ---- Every choice of small graphs ----
 
 typedef struct network {
@@ -191,6 +205,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(chain_by_hand, set_up, tear_down),
       cmocka_unit_test_setup_teardown(shared_conversion, set_up, tear_down),
       cmocka_unit_test_setup_teardown(no_precision, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(open_values, set_up, tear_down),
       cmocka_unit_test_setup_teardown(brute_force, set_up, tear_down),
       cmocka_unit_test_setup_teardown(gap, set_up, tear_down),
   };
