@@ -29,6 +29,12 @@ static bool is_layer(const dq_node *node, const char *layer) {
   return node->output_count && node->outputs[0] && !strcmp(node->outputs[0]->name, layer);
 }
 
+bool dq_precision_has_layer(const dq_graph *graph, const char *layer) {
+  for (int n = 0; n < graph->node_count; n++)
+    if (is_layer(graph->nodes[n], layer)) return true;
+  return false;
+}
+
 const dq_layer_precision *dq_precision_find(const dq_precision_map *map, const dq_node *node) {
   for (int i = 0; map && i < map->count; i++)
     if (is_layer(node, map->layers[i].layer)) return &map->layers[i];
@@ -40,10 +46,8 @@ const dq_layer_precision *dq_precision_find(const dq_precision_map *map, const d
 static dq_status check_layer(const dq_settings_file *settings, const char *layer, const dq_graph *graph,
                              dq_error *error) {
   dq_nearest nearest = dq_nearest_begin(layer);
-  for (int n = 0; n < graph->node_count; n++) {
-    if (is_layer(graph->nodes[n], layer)) return DQ_OK;
-    dq_nearest_offer(&nearest, dq_layer_label(graph->nodes[n]));
-  }
+  if (dq_precision_has_layer(graph, layer)) return DQ_OK;
+  for (int n = 0; n < graph->node_count; n++) dq_nearest_offer(&nearest, dq_layer_label(graph->nodes[n]));
   dq_settings_fail(settings, layer, "unknown layer", "", error);
   if (nearest.name) dq_error_hint(error, "did you mean '%s'?", nearest.name);
   return DQ_BAD_INPUT;

@@ -26,6 +26,9 @@ typedef struct dq_precision_map {
 // The label of a node in files: its name, or the name of its first output when it has no name. The graph owns it.
 const char *dq_layer_label(const dq_node *node);
 
+// Whether the graph has a layer of this label.
+bool dq_precision_has_layer(const dq_graph *graph, const char *layer);
+
 // The entry of a node; NULL: the map has none.
 const dq_layer_precision *dq_precision_find(const dq_precision_map *map, const dq_node *node);
 

@@ -12,6 +12,7 @@ typedef struct dq_int8_files {
                                              // layer; NULL: none
   const dq_calibration_table_format *format; // of `table`; NULL: by the end of the path
   dq_calibration_table used;                 // set by dq_int8_files_read: the contents of use_table
+  const dq_graph *graph;                     // set likewise: the model, whose layers `precision` has
   uint64_t data_hash;                        // set likewise: of the data; without data, as use_table has it
 } dq_int8_files;
 

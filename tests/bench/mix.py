@@ -39,21 +39,12 @@ def slowest(report, precision, count=3):
     return {"schema": "dq-precision", "version": 1, "layers": layers}
 
 
-# Layers that dq-int8 writes anew are not in the model, which the file is read for.
-def without_new_layers(path):
-    map_ = load(path)
-    map_["layers"] = {k: v for k, v in map_["layers"].items() if not k.endswith("_flat_1")}
-    with open(path, "w", encoding="utf-8") as file:
-        json.dump(map_, file)
-
-
 def measure(folder, place, limit, name, model, calibration, evaluation, preset, drop):
     at = place + "/" + name
     data = [model, "--data", calibration, "--preset", preset]
     judged = data + ["--eval", evaluation, "--max-drop", drop]
     if not os.path.exists(at + ".json"):
         run(at + ".greedy.txt", folder + "/dq-int8", *judged, "--save-precision", at + ".greedy.json", "-o", at + ".greedy.onnx", "-q")
-        without_new_layers(at + ".greedy.json")
         mix = [folder + "/dq-mix", *judged, "--threads", "1", "--time-limit", limit, "--save-precision", at + ".p.json", "-o", at + ".mix.onnx"]
         status, seconds = run(at + ".first.txt", *mix, "--json", at + ".first.json")
         if not os.path.exists(at + ".first.json"):

@@ -37,6 +37,23 @@ int8() { gives "$1" dq-int8 "$models/small.onnx" --data "npy:$x" -o out.onnx "${
   [ "$(wc -c <out.onnx)" -lt 6500 ]
 }
 
+@test "what is written replays where the classifier is a convolution, which is written as a matrix product" {
+  cat >head.model <<'END'
+input x -1 3 8 8
+a = Conv x w(4,3,3,3) b(4) pads=1,1,1,1
+r = Relu a
+g = GlobalAveragePool r
+c = Conv g w(5,4,1,1) b(5)
+y = Flatten c
+output y -1 5
+END
+  make_models --describe head.model head.onnx
+  dq-int8 head.onnx --data "npy:$x" -o a.onnx --save-precision p.json -q >/dev/null
+  dq-int8 head.onnx --data "npy:$x" -o b.onnx --precision p.json --save-precision q.json -q >/dev/null
+  cmp a.onnx b.onnx
+  cmp p.json q.json
+}
+
 @test "what is written replays" {
   int8 0 --exclude conv2 --save-precision p.json
   [ "$(cat p.json)" = '{
