@@ -9,46 +9,56 @@
 #define WINOGRAD_OUTPUT DQ_FOR_SET(dq_i32_winograd_output)
 enum { MOST = 6 }; // values along one side of a tile: m + 2
 
-// Vectors whose operators wrap; a cast from or to f32_vector keeps the bits.
+// Vectors whose operators wrap, and the same bits as an f32_vector, which may be a struct.
 typedef uint16_t u16_lanes __attribute__((vector_size(4 * V_WORDS)));
 typedef uint32_t u32_lanes __attribute__((vector_size(4 * V_WORDS)));
 typedef int32_t s32_lanes __attribute__((vector_size(4 * V_WORDS)));
+#define RECAST(type, name, from)                                                                                       \
+  INLINE type name(from x) {                                                                                           \
+    type y;                                                                                                            \
+    __builtin_memcpy(&y, &x, sizeof y);                                                                                \
+    return y;                                                                                                          \
+  }
+RECAST(u16_lanes, u16_of, f32_vector)
+RECAST(u32_lanes, u32_of, f32_vector)
+RECAST(f32_vector, of_u16, u16_lanes)
+RECAST(f32_vector, of_u32, u32_lanes)
 
 // y = B^T x
 INLINE void transform_input(const f32_vector *words, f32_vector *y, const int m) {
   u16_lanes x[MOST];
-  for (int i = 0; i < m + 2; i++) x[i] = (u16_lanes)words[i];
+  for (int i = 0; i < m + 2; i++) x[i] = u16_of(words[i]);
   if (m == 2) {
-    y[0] = (f32_vector)(x[0] - x[2]);
-    y[1] = (f32_vector)(x[1] + x[2]);
-    y[2] = (f32_vector)(x[2] - x[1]);
-    y[3] = (f32_vector)(x[1] - x[3]);
+    y[0] = of_u16(x[0] - x[2]);
+    y[1] = of_u16(x[1] + x[2]);
+    y[2] = of_u16(x[2] - x[1]);
+    y[3] = of_u16(x[1] - x[3]);
     return;
   }
   u16_lanes a = x[4] - (x[2] << 2), b = x[3] - (x[1] << 2), c = x[4] - x[2], d = x[3] - x[1];
-  y[0] = (f32_vector)(((x[0] - x[2]) << 2) + c);
-  y[1] = (f32_vector)(a + b);
-  y[2] = (f32_vector)(a - b);
-  y[3] = (f32_vector)(c + (d << 1));
-  y[4] = (f32_vector)(c - (d << 1));
-  y[5] = (f32_vector)((x[5] - x[3]) - (d << 2));
+  y[0] = of_u16(((x[0] - x[2]) << 2) + c);
+  y[1] = of_u16(a + b);
+  y[2] = of_u16(a - b);
+  y[3] = of_u16(c + (d << 1));
+  y[4] = of_u16(c - (d << 1));
+  y[5] = of_u16((x[5] - x[3]) - (d << 2));
 }
 
 // y = A^T x, times 2 with m = 2; times 24, 12, 6 and 6 with m = 4. So are the weights scaled.
 INLINE void transform_output(const f32_vector *words, f32_vector *y, const int m) {
   u32_lanes x[MOST];
-  for (int i = 0; i < m + 2; i++) x[i] = (u32_lanes)words[i];
+  for (int i = 0; i < m + 2; i++) x[i] = u32_of(words[i]);
   u32_lanes sum = x[1] + x[2], difference = x[1] - x[2];
   if (m == 2) {
-    y[0] = (f32_vector)(x[0] + sum);
-    y[1] = (f32_vector)(difference - x[3]);
+    y[0] = of_u32(x[0] + sum);
+    y[1] = of_u32(difference - x[3]);
     return;
   }
   u32_lanes sum_2 = x[3] + x[4], difference_2 = x[3] - x[4];
-  y[0] = (f32_vector)((x[0] << 1) + (sum << 2) + sum_2);
-  y[1] = (f32_vector)((difference << 1) + difference_2);
-  y[2] = (f32_vector)(sum + sum_2);
-  y[3] = (f32_vector)(difference + ((difference_2 + x[5]) << 1));
+  y[0] = of_u32((x[0] << 1) + (sum << 2) + sum_2);
+  y[1] = of_u32((difference << 1) + difference_2);
+  y[2] = of_u32(sum + sum_2);
+  y[3] = of_u32(difference + ((difference_2 + x[5]) << 1));
 }
 
 // The scale of output (i, k) is taken back: the odd part of 24 * 24, 9, by its inverse modulo 2^32, the rest by a
@@ -56,8 +66,8 @@ INLINE void transform_output(const f32_vector *words, f32_vector *y, const int m
 INLINE f32_vector finish(const dq_winograd_output *w, f32_vector x, const int m, const int i, const int k) {
   static const int shifts[] = {3, 2, 1, 1};
   (void)w;
-  if (m == 2) return (f32_vector)((s32_lanes)x >> 2);
-  return (f32_vector)((s32_lanes)((u32_lanes)x * DQ_INVERSE_OF_9) >> (shifts[i] + shifts[k]));
+  if (m == 2) return of_u32((u32_lanes)((s32_lanes)u32_of(x) >> 2));
+  return of_u32((u32_lanes)((s32_lanes)(u32_of(x) * DQ_INVERSE_OF_9) >> (shifts[i] + shifts[k])));
 }
 
 #include "lib/kernels/product/winograd_loops_body.h"
