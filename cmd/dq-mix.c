@@ -1,4 +1,6 @@
 // dq-mix: the fastest precision for each layer within a bound on loss.
+#include <string.h>
+
 #include "cmd/accuracy_check.h"
 #include "cmd/command.h"
 #include "cmd/data.h"
@@ -112,6 +114,9 @@ typedef struct work {
 
 // ---- Settings ----
 
+// Whether the model goes to standard output, where it can be written once.
+static bool is_stream(const mix_options *options) { return !strcmp(options->output.output, "-"); }
+
 static dq_status read_settings(work *w, dq_error *error) {
   const mix_options *options = w->options;
   w->int8 = dq_int8_defaults();
@@ -122,9 +127,10 @@ static dq_status read_settings(work *w, dq_error *error) {
   w->check.options.shapes = w->int8.shapes;
   DQ_TRY(dq_settle_batch(&w->int8.batch, w->original, &w->int8.shapes, w->data, w->context, error));
   w->check.options.batch = w->int8.batch;
-  w->cache = options->cache ? options->cache : dq_arena_printf(w->arena, "%s.mix", options->output.output);
+  w->cache = options->cache;
+  if (!w->cache && !is_stream(options)) w->cache = dq_arena_printf(w->arena, "%s.mix", options->output.output);
   w->named = DQ_NEW_ARRAY(w->arena, options->also.count, dq_mix_named);
-  if (!w->named || !w->cache) return dq_fail_memory(error, 0);
+  if (dq_arena_exhausted(w->arena)) return dq_fail_memory(error, 0);
   for (int i = 0; i < options->also.count; i++)
     DQ_TRY(dq_mix_named_read(&w->named[i], options->also.items[i], w->original, w->arena, error));
   return DQ_OK;
@@ -156,7 +162,7 @@ static dq_status conclude(work *w, dq_error *error) {
     return dq_fail(error, DQ_CONDITION,
                    "the machine is too noisy: the same plan twice has a time ratio of %.3f to %.3f; what was measured "
                    "before stands in %s, and --resume goes on",
-                   found->control.low, found->control.high, w->cache);
+                   found->control.low, found->control.high, w->cache ? w->cache : "no file (--cache)");
   const dq_mix_point *answer = &found->points[found->answer];
   DQ_TRY(store(w, w->answer, &answer->map, error));
   DQ_TRY(dq_verify_model(path, w->context, error));
@@ -192,7 +198,7 @@ static dq_status search(work *w, dq_error *error) {
                                    .named_count = options->also.count,
                                    .cache = w->cache,
                                    .resume = options->resume,
-                                   .on_better = store,
+                                   .on_better = is_stream(options) ? NULL : store,
                                    .user = w};
   dq_status status = dq_mix_search(&w->answer, w->original, &w->report, &settings, w->context, w->arena, error);
   if (status != DQ_OK) return dq_error_prefix(error, status, "%s", model);

@@ -66,7 +66,7 @@ dq_status dq_mix_measure_costs(dq_mix_search_state *search) {
 
 // ---- The front ----
 
-enum { LABELS = 60000 };
+enum { LABELS = 60000, LABELS_WITH_BYTES = 6000 }; // with bytes each label is compared with all of its state
 
 typedef struct chosen_front {
   dq_mix_front front;
@@ -81,7 +81,8 @@ static dq_status find_front(dq_mix_search_state *search, bool conversions, chose
   const dq_mix_table_options what = {.conversions = conversions, .bytes = options->most_bytes > 0};
   dq_mix_table table;
   DQ_TRY(dq_mix_costs_table(&search->report->costs, &what, search->arena, &table, search->error));
-  DQ_TRY(dq_mix_front_find(&chosen->front, &table, LABELS, search->arena, search->error));
+  DQ_TRY(
+      dq_mix_front_find(&chosen->front, &table, what.bytes ? LABELS_WITH_BYTES : LABELS, search->arena, search->error));
   const dq_mix_front *front = &chosen->front;
   search->report->exact_gap = (double)front->time_gap / DQ_MIX_TIME_PARTS;
   search->report->widest = front->widest;

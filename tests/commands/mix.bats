@@ -56,6 +56,8 @@ begin() { # the files of the search, in a folder of the test
   mixes -o third.onnx --cache mix.onnx.mix --resume --max-drop 100 --save-precision q.json
   cmp mix.onnx third.onnx
   cmp p.json q.json
+  dq-mix "$root/datasets/shapes.onnx" "${data[@]}" --threads 1 -o - --cache mix.onnx.mix --resume --max-drop 100 -q >fourth.onnx
+  cmp mix.onnx fourth.onnx
 }
 
 @test "mix: bounds that nothing holds: status 1, and the point that loses least is written" {
