@@ -1,4 +1,4 @@
-// Reshape, Flatten, Squeeze and Unsqueeze: shapes at both sides of each rule, and what is refused.
+// Reshape, Flatten, Squeeze, Unsqueeze and Shape: shapes at both sides of each rule, and what is refused.
 #include <string.h>
 
 #include "tests/unit/operator_harness.h"
@@ -120,8 +120,37 @@ static void unsqueezes(void **state) {
   CHECK("Unsqueeze", NULL, true, views);
 }
 
+// ONNX, Shape-15: negative numbers count from the end, and both are then limited to 0 to the rank. 4: not given.
+static void parts_of_a_shape(void **state) {
+  (void)state;
+  enum { RANK = 3, NOT_GIVEN = 4 };
+  static const int64_t dims[] = {2, 3, 5};
+  for (int start = -5; start <= NOT_GIVEN; start++)
+    for (int end = -5; end <= NOT_GIVEN; end++) {
+      harness h;
+      harness_open(&h, "", "Shape", 15);
+      harness_input(&h, DQ_F32, RANK, dims, NULL);
+      if (start != NOT_GIVEN) dq_node_set_int(h.graph, h.node, "start", start);
+      if (end != NOT_GIVEN) dq_node_set_int(h.graph, h.node, "end", end);
+      double expected[RANK];
+      int64_t count = 0;
+      for (int d = 0; d < RANK; d++) {
+        bool behind_start = start == NOT_GIVEN || (start < 0 ? d - RANK >= start : d >= start);
+        bool before_end = end == NOT_GIVEN || (end < 0 ? d - RANK < end : d < end);
+        if (behind_start && before_end) expected[count++] = (double)dims[d];
+      }
+      harness_gives(&h, DQ_I64, 1, &count, expected);
+      harness_close(&h);
+    }
+  harness h;
+  harness_open(&h, "", "Size", 13);
+  harness_input(&h, DQ_F32, RANK, dims, NULL);
+  harness_gives(&h, DQ_I64, 0, NULL, DOUBLES(30));
+  harness_close(&h);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(reshapes), cmocka_unit_test(flattens), cmocka_unit_test(squeezes),
-                                     cmocka_unit_test(unsqueezes)};
+                                     cmocka_unit_test(unsqueezes), cmocka_unit_test(parts_of_a_shape)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
