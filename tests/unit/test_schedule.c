@@ -54,6 +54,43 @@ static void by_hand(void **state) {
   dq_graph_free(graph);
 }
 
+// The inputs of a Concat lie in its result where only dimensions of 1 stand in front of its axis.
+static void joined_by_axis(void **state) {
+  (void)state;
+  static const struct {
+    int rank;
+    int64_t dims[3];
+    int axis;
+    bool joined;
+  } cases[] = {{1, {40}, 0, true},        {1, {40}, -1, true},       {2, {1, 40}, 0, true},
+               {2, {1, 40}, 1, true},     {2, {1, 40}, -1, true},    {2, {2, 40}, 0, true},
+               {2, {2, 40}, 1, false},    {2, {2, 40}, -2, true},    {3, {1, 1, 40}, 2, true},
+               {3, {1, 2, 40}, 2, false}, {3, {1, 2, 40}, 1, true},  {3, {2, 1, 40}, 1, false},
+               {3, {2, 1, 40}, -3, true}, {3, {3, 1, 40}, -1, false}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    dq_graph *graph = new_graph();
+    dq_value *x = shaped(graph, "x", cases[i].rank, cases[i].dims);
+    dq_value *a = step(graph, "Neg", x, NULL, "a"), *b = step(graph, "Abs", x, NULL, "b");
+    dq_value *y = step(graph, "Concat", a, b, "y");
+    interface(graph, x, y);
+    assert_int_equal(dq_graph_index(graph, true, NULL), DQ_OK);
+    dq_node_set_int(graph, y->producer, "axis", cases[i].axis);
+    dq_schedule *schedule;
+    dq_error error = {0};
+    assert_int_equal(dq_schedule_new(&schedule, graph, NULL, &context, &error), DQ_OK);
+    check_places(schedule);
+    int expected = cases[i].joined ? y->index : -1;
+    const dq_place *first = dq_schedule_place(schedule, a->index), *second = dq_schedule_place(schedule, b->index);
+    if (first->joined != expected || second->joined != expected) fail_msg("case %zu", i);
+    if (cases[i].joined) {
+      assert_int_equal(first->shift, 0);
+      assert_int_equal(second->shift, dq_tensor_bytes(dq_schedule_tensor(schedule, a->index)));
+    }
+    dq_schedule_free(schedule);
+    dq_graph_free(graph);
+  }
+}
+
 // A 3 x 3 x 3 convolution of 8-bit values has no kernel: its plain loop takes input and sums as int32, whatever the
 // processor. The schedule has 216 + 1 elements of one byte each, in 256 + 64 bytes; the workspace is 4 (216 + 1) bytes.
 static void workspace_by_hand(void **state) {
@@ -233,9 +270,13 @@ static void every_budget(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(by_hand),       cmocka_unit_test(workspace_by_hand),
-      cmocka_unit_test(made_networks), cmocka_unit_test(many_values_lie_in_the_smallest_gaps),
-      cmocka_unit_test(real_networks), cmocka_unit_test(every_budget),
+      cmocka_unit_test(by_hand),
+      cmocka_unit_test(joined_by_axis),
+      cmocka_unit_test(workspace_by_hand),
+      cmocka_unit_test(made_networks),
+      cmocka_unit_test(many_values_lie_in_the_smallest_gaps),
+      cmocka_unit_test(real_networks),
+      cmocka_unit_test(every_budget),
   };
   return cmocka_run_group_tests(tests, context_start, context_end);
 }
