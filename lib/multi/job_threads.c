@@ -25,6 +25,12 @@ static dq_status measure_run(dq_plan *plan, uint64_t seed, double *seconds, dq_e
   return DQ_OK;
 }
 
+static double sum_of(const double *times, int count) {
+  double sum = 0;
+  for (int i = 0; i < count; i++) sum += times[i];
+  return sum;
+}
+
 // Runs both plans in turns, after a run of each that does not count.
 static dq_status measure_rounds(dq_thread_choice *choice, dq_plan *const *plans, uint64_t seed, dq_error *error) {
   double times[2][MOST_ROUNDS], unused;
@@ -37,9 +43,9 @@ static dq_status measure_rounds(dq_thread_choice *choice, dq_plan *const *plans,
   }
   dq_time_ratio ratio;
   DQ_TRY(dq_time_ratio_of(&ratio, times[1], times[0], rounds, error));
+  const bool all = ratio.median < 1 && sum_of(times[1], rounds) < sum_of(times[0], rounds);
   for (int p = 0; p < 2; p++) dq_sort_ascending(times[p], rounds);
-  *choice =
-      (dq_thread_choice){ratio.median < 1, dq_quantile(times[0], rounds, 0.5), dq_quantile(times[1], rounds, 0.5)};
+  *choice = (dq_thread_choice){all, dq_quantile(times[0], rounds, 0.5), dq_quantile(times[1], rounds, 0.5)};
   return DQ_OK;
 }
 
