@@ -20,21 +20,31 @@ typedef struct columns {
 
 enum { WIDTH = 64 };
 
+// e^x of `count` numbers.
+static void powers_F32(unsigned cpu, const float *x, float *powers, int64_t count) {
+  dq_exp_f32(cpu, x, powers, count);
+}
+
+static void powers_F64(unsigned cpu, const double *x, double *powers, int64_t count) {
+  (void)cpu;
+  for (int64_t i = 0; i < count; i++) powers[i] = exp(x[i]);
+}
+
 #define SOFTMAX_STRIP(NAME, symbol, type)                                                                              \
   static void NAME##_##symbol(const columns *job, int64_t start, int64_t width) {                                      \
     const type *in = (const type *)job->input->data + start;                                                           \
-    type *out = (type *)job->output->data + start, peak[WIDTH], total[WIDTH];                                          \
+    type *out = (type *)job->output->data + start, peak[WIDTH], total[WIDTH], x[WIDTH], powers[WIDTH];                 \
     double sum[WIDTH] = {0};                                                                                           \
     for (int64_t i = 0; i < width; i++) peak[i] = in[i];                                                               \
     for (int64_t k = 1; k < job->length; k++)                                                                          \
       for (int64_t i = 0; i < width; i++)                                                                              \
         peak[i] = in[k * job->inner + i] > peak[i] ? in[k * job->inner + i] : peak[i];                                 \
-    for (int64_t k = 0; k < job->length; k++)                                                                          \
-      for (int64_t i = 0; i < width; i++) {                                                                            \
-        const type x = in[k * job->inner + i] - peak[i], e = DQ_EXP(x);                                                \
-        out[k * job->inner + i] = job->logarithm ? x : e;                                                              \
-        sum[i] += (double)e;                                                                                           \
-      }                                                                                                                \
+    for (int64_t k = 0; k < job->length; k++) {                                                                        \
+      for (int64_t i = 0; i < width; i++) x[i] = in[k * job->inner + i] - peak[i];                                     \
+      powers_##symbol(job->cpu, x, powers, width);                                                                     \
+      for (int64_t i = 0; i < width; i++) sum[i] += (double)powers[i];                                                 \
+      memcpy(out + k * job->inner, job->logarithm ? x : powers, (size_t)width * sizeof *x);                            \
+    }                                                                                                                  \
     for (int64_t i = 0; i < width; i++) total[i] = (type)(job->logarithm ? log(sum[i]) : sum[i]);                      \
     for (int64_t k = 0; k < job->length; k++)                                                                          \
       for (int64_t i = 0; i < width; i++) {                                                                            \

@@ -32,6 +32,8 @@ typedef struct trials {
   bool started;       // there is a best
   dq_equalize_memory *sites;
   dq_observed observed[2]; // with the best setting so far, and with one that is tried
+  // Of the last trial of another equalization that was not taken, since when the best setting is the same; NULL: none.
+  const dq_equalization *rejected;
 } trials;
 
 static dq_status open_trials(trials *all, dq_int8_job *job) {
@@ -151,9 +153,9 @@ static int64_t trial_pictures(const trials *all) {
   return dq_trial_pictures(all->job->pictures, all->evaluator.detects ? DETECTOR_PICTURES : TRIAL_PICTURES);
 }
 
-// Whether the setting scales channels as the best one so far does, so that a trial would show the same. Its factors are
-// measured here, and kept for the trial.
-static dq_status equalizes_alike(trials *all, const dq_int8_setting *setting, bool *alike) {
+// Whether the setting scales channels as the best one so far does, or, unless it is wanted in any case, as one that was
+// not taken, so that a trial would show the same. Its factors are measured here, and kept for the trial.
+static dq_status equalizes_alike(trials *all, const dq_int8_setting *setting, bool wanted, bool *alike) {
   dq_int8_job look = *all->job;
   dq_equalization equalization;
   const dq_observed *best = &all->observed[!is_of(&all->observed[0], &all->job->setting)];
@@ -163,6 +165,7 @@ static dq_status equalizes_alike(trials *all, const dq_int8_setting *setting, bo
   if (!look.graph) return dq_fail_memory(look.error, 0);
   dq_status status = dq_int8_equalization(&look, &equalization);
   *alike = status == DQ_OK && best->equalized && equal_equalizations(&equalization, &best->equalization);
+  if (status == DQ_OK && all->rejected && !wanted) *alike |= equal_equalizations(&equalization, all->rejected);
   dq_graph_free(look.graph);
   return status;
 }
@@ -229,14 +232,29 @@ static dq_status has_heads(const dq_int8_job *job, bool *found) {
   return DQ_OK;
 }
 
+// Keeps the factors of a setting that was not taken.
+static dq_status record_rejected(trials *all, const dq_int8_setting *setting) {
+  const dq_int8_job *job = all->job;
+  dq_observed *observed;
+  dq_equalization *copy = DQ_NEW(job->arena, dq_equalization);
+  if (!copy) return dq_fail_memory(job->error, sizeof *copy);
+  DQ_TRY(observed_for(all, setting, &observed));
+  DQ_TRY(dq_equalization_copy(copy, &observed->equalization, job->arena, job->error));
+  all->rejected = observed->equalized ? copy : NULL;
+  return DQ_OK;
+}
+
 // Tries another equalization where it is another one. *whole_gain grows by the gain when it is accepted.
 static dq_status try_equalization(trials *all, const dq_int8_setting *setting, bool wanted, double *whole_gain) {
   double gain;
   bool alike;
-  DQ_TRY(equalizes_alike(all, setting, &alike));
+  DQ_TRY(equalizes_alike(all, setting, wanted, &alike));
   if (alike) return DQ_OK;
   DQ_TRY(try_and_compare(all, setting, wanted, &gain));
-  if (all->job->setting.heads == setting->heads && all->job->setting.equalize == setting->equalize) *whole_gain += gain;
+  bool taken = all->job->setting.heads == setting->heads && all->job->setting.equalize == setting->equalize;
+  if (!taken) return record_rejected(all, setting);
+  *whole_gain += gain;
+  all->rejected = NULL;
   return DQ_OK;
 }
 

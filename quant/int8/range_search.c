@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "lib/graph/saturation.h"
-#include "lib/kernels/reference/scalar.h"
 #include "lib/ops/elementwise.h"
 #include "lib/session/runner.h"
 #include "lib/verdict/output_error.h"
@@ -169,20 +168,13 @@ typedef struct rounding {
   float *to;
   const float *from;
   const dq_parameters *parameters;
+  unsigned cpu;
 } rounding;
 
 // What a value is after QuantizeLinear and DequantizeLinear.
 static void round_values(void *argument, int64_t first, int64_t end) {
   const rounding *r = argument;
-  const float scale = r->parameters->scale, *from = r->from;
-  float low = (float)(dq_dtype_low(r->parameters->type) - r->parameters->zero_point);
-  float high = (float)(dq_dtype_high(r->parameters->type) - r->parameters->zero_point);
-  float *to = r->to;
-  for (int64_t i = first; i < end; i++) {
-    float q = from[i] / scale;
-    q = q < low ? low : q > high ? high : q;
-    to[i] = dq_round_even(q) * scale;
-  }
+  dq_round_numbers(r->parameters, r->cpu, r->from + first, r->to + first, end - first);
 }
 
 // The step with one range of a target. Squares of shares: a picture whose peaks are cut off counts for more than
@@ -193,7 +185,7 @@ static dq_status try_range(search *s, int step, const dq_node *node, int t, int 
   restore_inputs(s, node, t);
   for (int i = 0; i < node->input_count; i++) {
     const dq_tensor *tensor = target_at(s, node, i) == t ? tensor_of(s, node->inputs[i]) : NULL;
-    rounding job = {tensor ? tensor->data : NULL, s->inputs[i], &here->parameters[range]};
+    rounding job = {tensor ? tensor->data : NULL, s->inputs[i], &here->parameters[range], context ? context->cpu : 0};
     if (tensor) dq_spans(context, dq_tensor_count(tensor), DQ_GRAIN, round_values, &job);
   }
   DQ_TRY(dq_plan_run_steps(s->runner.session.plan, step, step + 1, error));

@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "lib/kernels/array/array.h"
+
 dq_parameters dq_parameters_for(float low, float high, int type, bool symmetric) {
   double rmin = low < 0 ? (double)low : 0, rmax = high > 0 ? (double)high : 0;
   int qmin = (int)dq_dtype_low(type), qmax = (int)dq_dtype_high(type);
@@ -24,6 +26,23 @@ int dq_quantize_number(float x, const dq_parameters *parameters) {
   int low = (int)dq_dtype_low(parameters->type), high = (int)dq_dtype_high(parameters->type);
   if (q < low) return low;
   return q > high ? high : (int)q;
+}
+
+void dq_round_numbers(const dq_parameters *parameters, unsigned cpu, const float *from, float *to, int64_t count) {
+  enum { TOGETHER = 4096 }; // bytes that stay in the first cache
+  const float scale = parameters->scale;
+  const int zero_point = parameters->zero_point;
+  int8_t bytes[TOGETHER];
+  for (int64_t at = 0; at < count; at += TOGETHER) {
+    int64_t some = count - at < TOGETHER ? count - at : TOGETHER;
+    if (parameters->type == DQ_U8) {
+      dq_quantize_u8(cpu, from + at, scale, zero_point, (uint8_t *)bytes, some);
+      dq_dequantize_u8(cpu, (const uint8_t *)bytes, scale, zero_point, to + at, some);
+    } else {
+      dq_quantize_s8(cpu, from + at, scale, zero_point, bytes, some);
+      dq_dequantize_s8(cpu, bytes, scale, zero_point, to + at, some);
+    }
+  }
 }
 
 // The elements of each slice of an axis: outer x slices x inner.

@@ -24,6 +24,9 @@ dq_parameters dq_parameters_for(float low, float high, int type, bool symmetric)
 
 // The integer that stands for x, within the range of parameters->type.
 int dq_quantize_number(float x, const dq_parameters *parameters);
+// Stores in to[count], which may be `from`, what QuantizeLinear and DequantizeLinear make of from[count]; a NaN becomes
+// the lowest number. `cpu`: features of the processor (dq_context.cpu), which do not change the result.
+void dq_round_numbers(const dq_parameters *parameters, unsigned cpu, const float *from, float *to, int64_t count);
 
 // The largest magnitude of a quantized weight.
 enum { DQ_WEIGHT_HIGH = INT8_MAX };

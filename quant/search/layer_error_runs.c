@@ -79,6 +79,7 @@ dq_status dq_layer_error_runs_open(dq_layer_error_runs *runs, const dq_layer_err
                                    const dq_context *context, dq_error *error) {
   int count = input->count;
   *runs = (dq_layer_error_runs){.rows = input->rows, .row_count = count, .share = input->share};
+  runs->cpu = context ? context->cpu : 0;
   runs->products = DQ_NEW_ARRAY(arena, count + 1, int);
   runs->results = DQ_NEW_ARRAY(arena, count + 1, int);
   runs->by_result = DQ_NEW_ARRAY(arena, count + 1, int);
@@ -101,13 +102,9 @@ void dq_layer_error_runs_close(dq_layer_error_runs *runs) {
 // ---- Walking ----
 
 // What QuantizeLinear and DequantizeLinear make of a value, in its place.
-static void round_value(dq_plan *plan, const dq_layer_error_row *row) {
+static void round_value(const dq_layer_error_runs *runs, dq_plan *plan, const dq_layer_error_row *row) {
   const dq_tensor *tensor = dq_plan_value(plan, row->result);
-  float *elements = tensor->data;
-  for (int64_t i = 0; i < dq_tensor_count(tensor); i++) {
-    int q = dq_quantize_number(elements[i], &row->parameters);
-    elements[i] = (float)(q - row->parameters.zero_point) * row->parameters.scale;
-  }
+  dq_round_numbers(&row->parameters, runs->cpu, tensor->data, tensor->data, dq_tensor_count(tensor));
 }
 
 static dq_status run_on(dq_plan *plan, int from, dq_error *error) {
@@ -140,7 +137,7 @@ static dq_status run_variant(dq_layer_error_runs *runs, const dq_layer_error_var
   if (variant->kind != DQ_LAYER_ERROR_WEIGHTS) {
     if (result >= next) DQ_TRY(dq_plan_run_steps(plan, next, result + 1, error));
     if (result >= next) next = result + 1;
-    round_value(plan, &runs->rows[row]);
+    round_value(runs, plan, &runs->rows[row]);
   }
   return run_on(plan, next, error);
 }
@@ -161,7 +158,7 @@ static dq_status run_rounded(dq_layer_error_runs *runs, int from, int to, dq_err
     if (!runs->rows[row].result || (result < from && from) || result >= to) continue;
     if (result >= next) DQ_TRY(dq_plan_run_steps(plan, next, result + 1, error));
     if (result >= next) next = result + 1;
-    round_value(plan, &runs->rows[row]);
+    round_value(runs, plan, &runs->rows[row]);
   }
   return dq_plan_run_steps(plan, next, to, error);
 }

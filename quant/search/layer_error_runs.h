@@ -46,6 +46,7 @@ typedef struct dq_layer_error_runs {
   int variant_count;
   int *by_result; // rows in the order of their results
   int at;         // `before` is the state in front of this step
+  unsigned cpu;   // features of the processor
   double share;
   dq_layer_error_on_outputs on_outputs; // of the picture that runs, with its `user`
   void *user;

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "calib/calib.h"
+#include "lib/base/cpu.h"
 #include "lib/kernels/conv/conv.h"
 #include "quant/amp/amp.h"
 #include "quant/numeric/parameters.h"
@@ -41,6 +42,26 @@ static void scale_and_zero_point(void **state) {
   assert_true(p.scale == 1 && p.zero_point == 0);
   p = dq_parameters_for(-0x1p-130f, 0x1p-130f, DQ_U8, true);
   assert_true(p.scale == 1 && p.zero_point == 128);
+}
+
+// Steps of 1/2 around zero point 3 or -2: ties go to even, ends stay inside of the type, in the same array too. The
+// last numbers lie in a second block.
+static void numbers_on_the_grid(void **state) {
+  (void)state;
+  enum { COUNT = 5000 };
+  const float first[] = {0.25f, 0.75f, -0.25f, 1.1f, -9, 200}, last[] = {0.3f, -0.8f};
+  const float with_u8[] = {0, 1, 0, 1, -1.5f, 126}, with_i8[] = {0, 1, 0, 1, -9, 64.5f}, grid[] = {0.5f, -1};
+  static float numbers[COUNT], rounded[COUNT];
+  memcpy(numbers, first, sizeof first);
+  memcpy(numbers + COUNT - 2, last, sizeof last);
+  dq_parameters p = {0.5f, 3, DQ_U8};
+  dq_round_numbers(&p, dq_cpu_detect(), numbers, rounded, COUNT);
+  for (int i = 0; i < 6; i++) assert_true(rounded[i] == with_u8[i]);
+  assert_true(rounded[COUNT - 2] == grid[0] && rounded[COUNT - 1] == grid[1]);
+  p = (dq_parameters){0.5f, -2, DQ_I8};
+  dq_round_numbers(&p, 0, numbers, numbers, COUNT);
+  for (int i = 0; i < 6; i++) assert_true(numbers[i] == with_i8[i]);
+  assert_true(numbers[COUNT - 2] == grid[0] && numbers[COUNT - 1] == grid[1]);
 }
 
 // Slices whose scale would be below the smallest normal number count as zeros.
@@ -173,6 +194,7 @@ static void casts_of_one_convolution(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(scale_and_zero_point),
+                                     cmocka_unit_test(numbers_on_the_grid),
                                      cmocka_unit_test(weights_and_biases),
                                      cmocka_unit_test(least_scales_of_weights),
                                      cmocka_unit_test(percentiles),
