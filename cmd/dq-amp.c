@@ -320,7 +320,7 @@ static dq_status check(const void *parsed, dq_error *error) {
   if (dq_option_given(options, "input-max") && !bounded)
     return dq_fail(error, DQ_USAGE,
                    "--input-max is for the guard and for balanced rounding, which are both off; leave it out");
-  return dq_hook_check(options->retrain, options->common.operands[0], options->output.output, false, error);
+  return dq_hook_check(options->retrain, options->common.operands[0], options->output.output, error);
 }
 
 static dq_status run(const void *parsed, const dq_context *context, dq_error *error) {

@@ -248,13 +248,12 @@ static const dq_option rows[] = {
         .details = "Each of the three has the whole time. A command that is ended failed; trials of --max-drop are "
                    "completed."),
     DQ_ROW_RETRAIN(
-        int8_options, retrain, .help = "run this command on the quantized model and take what it writes",
+        int8_options, retrain, .help = "run this command on the quantized model, or train it here: builtin",
         .details =
-            "It is run by the shell with DQ_MODEL (the quantized model), DQ_ORIGINAL, DQ_OUTPUT (what it must "
-            "write), DQ_DATA (what --data says) and DQ_SPEC (JSON: the precision of every layer) set, for "
-            "--time-limit at most. What it wrote is taken when it loads, has the same inputs, outputs, nodes and "
-            "sizes of weights, is finite and runs; else the quantized model stays and the exit status is 1. "
-            "Accuracy after and the table of outputs are those of the model taken."),
+            "The shell runs it with DQ_MODEL (the quantized model), DQ_ORIGINAL, DQ_OUTPUT (what it must write), "
+            "DQ_DATA (what --data says) and DQ_SPEC (JSON: precisions of layers), for --time-limit at most. What it "
+            "wrote is taken when it loads, has the same inputs, outputs, nodes and sizes of weights, is finite and "
+            "runs; else the quantized model stays and the exit status is 1. " DQ_BUILTIN_INT8),
     DQ_ROW_SHAPE(int8_options, shapes, ""),
 };
 
@@ -337,8 +336,8 @@ static dq_status convert(work *w, dq_error *error) {
   }
   DQ_TRY(dq_convert_int8(&w->made, w->original, &w->report, &found, &w->conversion, w->context, error));
   w->conversion.max_drop = NULL;
-  const char *what = bounded ? "--max-drop" : "layers in float";
-  if (found.stopped) dq_message(w->context, DQ_WARNING, "%s: stopped by the time limit", what);
+  if (found.stopped)
+    dq_message(w->context, DQ_WARNING, "%s: stopped by the time limit", bounded ? "--max-drop" : "layers in float");
   if (bounded) w->check.after = found.after;
   return DQ_OK;
 }
@@ -351,6 +350,8 @@ static dq_status retrain(const work *w, dq_error *error) {
                              .data = options->data.data,
                              .time_limit = options->time_limit,
                              .shapes = &w->settings.shapes};
+  dq_builtin builtin = dq_builtin_of(w->original, w->data, NULL, true, &hook, w->context);
+  DQ_TRY(dq_hook_builtin(&hook, &builtin, error));
   DQ_TRY(dq_int8_spec(&w->report, w->arena, &hook.spec, error));
   DQ_TRY(dq_retrain_nodes(w->made, w->arena, &hook.nodes, &hook.node_count, error));
   return dq_hook_run(w->made, options->output.output, &hook, "the quantized model", w->context, error);
@@ -452,10 +453,10 @@ static dq_status check(const void *parsed, dq_error *error) {
   const int8_options *options = parsed;
   DQ_TRY(dq_decoder_check(options->data.decode, error));
   const char *method = method_name(options->method);
-  bool cuts = !strcmp(method, "percentile") || !strcmp(method, "auto");
-  if (dq_option_given(options, "percentile") && !cuts)
+  if (dq_option_given(options, "percentile") && strcmp(method, "percentile") && strcmp(method, "auto"))
     return dq_fail(error, DQ_USAGE, "--percentile is of --method percentile and auto, not of %s", method);
-  return dq_hook_check(options->retrain, options->common.operands[0], options->output.output, false, error);
+  return dq_hook_check_or_builtin(options->retrain, options->data.data, options->common.operands[0],
+                                  options->output.output, error);
 }
 
 const dq_command dq_verb_int8 = {

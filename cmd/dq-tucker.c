@@ -170,15 +170,11 @@ static const dq_option rows[] = {
      .help = "write the ranks chosen, for --ranks (default: OUT.ranks when the clock had a say)"},
     DQ_ROW_RETRAIN(tucker_options, retrain,
                    .help = "run this command on the decomposed model and take what it writes; builtin: train it here",
-                   .details =
-                       "It is run by the shell with DQ_MODEL (the decomposed model), DQ_ORIGINAL, DQ_OUTPUT "
-                       "(what it must write), DQ_DATA and DQ_SPEC (JSON: layers, ranks, factors) set, for "
-                       "--time-limit at most. What it wrote is taken when it loads, has the same inputs, "
-                       "outputs and factors, is finite and runs; else the decomposed model stays and the "
-                       "exit status is 1. builtin[,epochs=10][,batch=32][,lr=0.0003][,temperature=1][,flip][,crop=N]"
-                       "[,cutout=N][,colour=S] trains the weights on the pictures of --data instead, as dq-train "
-                       "does, until the outputs are those of the original: no labels are needed. The epoch that is "
-                       "best on --eval is taken."),
+                   .details = "It is run by the shell with DQ_MODEL (the decomposed model), DQ_ORIGINAL, DQ_OUTPUT "
+                              "(what it must write), DQ_DATA and DQ_SPEC (JSON: layers, ranks, factors) set, for "
+                              "--time-limit at most. What it wrote is taken when it loads, has the same inputs, "
+                              "outputs and factors, is finite and runs; else the decomposed model stays and the "
+                              "exit status is 1. " DQ_BUILTIN_DETAILS("the weights", "dq-train", "--eval")),
     {.name = "every",
      .type = DQ_OPTION_INT,
      .value = "K",
@@ -302,8 +298,8 @@ static dq_status check(const void *parsed, dq_error *error) {
     dq_error_hint(error, "--untimed decides without measuring");
     return DQ_USAGE;
   }
-  DQ_TRY(dq_hook_check_builtin(options->retrain, options->data.data, error));
-  return dq_hook_check(options->retrain, options->common.operands[0], options->output.output, true, error);
+  return dq_hook_check_or_builtin(options->retrain, options->data.data, options->common.operands[0],
+                                  options->output.output, error);
 }
 
 static const char *default_ranks_path(const work *w) {
@@ -371,17 +367,13 @@ static dq_status search(work *w, const dq_graph *graph, dq_error *error) {
 static dq_status retrain(const work *w, const dq_graph *graph, const dq_tucker_report *report, dq_error *error) {
   const tucker_options *options = w->options;
   const char *path = options->output.output;
-  dq_builtin builtin = {.context = w->context};
   dq_retrain_options hook = {.command = options->retrain,
                              .original = options->common.operands[0],
                              .data = options->data.data,
                              .time_limit = options->time_limit,
                              .shapes = w->settings.shapes};
-  builtin.options = (dq_trainer_options){.training = {.shapes = w->request},
-                                         .data = w->data,
-                                         .validation = w->check.opened ? w->check.opened : w->data,
-                                         .teacher = w->original,
-                                         .time_limit = options->time_limit};
+  dq_builtin builtin = dq_builtin_of(w->original, w->data, w->check.opened, false, &hook, w->context);
+  builtin.options.training.shapes = w->request;
   DQ_TRY(dq_hook_builtin(&hook, &builtin, error));
   dq_status status = options->every
                          ? dq_tucker_retrain_steps(report, path, &hook, &w->settings, (int)options->every, error)

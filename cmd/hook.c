@@ -4,29 +4,36 @@
 
 #include "lib/train/builtin.h"
 
-dq_status dq_hook_check(const char *command, const char *input, const char *output, bool builtin, dq_error *error) {
-  if (!command) return DQ_OK;
-  if (dq_is_builtin(command) && !builtin)
-    return dq_fail(error, DQ_UNSUPPORTED,
-                   "--retrain builtin trains float32 weights, and is there for dq-tucker only; "
-                   "give a command that retrains");
-  if (!strcmp(output, "-") || !strcmp(input, "-"))
-    return dq_fail(error, DQ_USAGE, "--retrain needs files to read and to write, not '-'");
-  return DQ_OK;
+static dq_status check_files(const char *input, const char *output, dq_error *error) {
+  if (strcmp(output, "-") && strcmp(input, "-")) return DQ_OK;
+  return dq_fail(error, DQ_USAGE, "--retrain needs files to read and to write, not '-'");
 }
 
-dq_status dq_hook_check_builtin(const char *command, const char *data, dq_error *error) {
+dq_status dq_hook_check(const char *command, const char *input, const char *output, dq_error *error) {
+  if (!command) return DQ_OK;
+  if (dq_is_builtin(command))
+    return dq_fail(error, DQ_UNSUPPORTED,
+                   "--retrain builtin trains float32 and 8-bit weights, and is there for dq-tucker and dq-int8; "
+                   "give a command that retrains");
+  return check_files(input, output, error);
+}
+
+dq_status dq_hook_check_or_builtin(const char *command, const char *data, const char *input, const char *output,
+                                   dq_error *error) {
   dq_builtin builtin = {0};
-  if (!command || !dq_is_builtin(command)) return DQ_OK;
-  if (!data) return dq_fail(error, DQ_USAGE, "--retrain builtin needs the pictures of --data");
-  return dq_builtin_parse(&builtin, command, error);
+  if (!command) return DQ_OK;
+  if (dq_is_builtin(command) && !data)
+    return dq_fail(error, DQ_USAGE, "--retrain builtin needs the pictures of --data");
+  if (dq_is_builtin(command)) DQ_TRY(dq_builtin_parse(&builtin, command, error));
+  return check_files(input, output, error);
 }
 
 dq_status dq_hook_builtin(dq_retrain_options *hook, dq_builtin *builtin, dq_error *error) {
   if (!dq_is_builtin(hook->command)) return DQ_OK;
   hook->train = dq_builtin_train;
   hook->user = builtin;
-  if (builtin->options.validation == builtin->options.data)
+  const dq_trainer_options *options = &builtin->options; // with `quantized` --eval gives none to judge epochs on
+  if (options->validation == options->data && !options->training.quantized)
     dq_message(builtin->context, DQ_NOTE, "the epochs are judged on the pictures of --data; --eval gives others");
   return dq_builtin_parse(builtin, hook->command, error);
 }

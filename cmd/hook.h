@@ -7,12 +7,13 @@
 #include "lib/train/builtin.h"
 
 // Checks the use of --retrain before any work. DQ_USAGE: the path of the input or of the output is "-". DQ_UNSUPPORTED:
-// the command is "builtin" and `builtin` false. `command` NULL (not given): DQ_OK.
-dq_status dq_hook_check(const char *command, const char *input, const char *output, bool builtin, dq_error *error);
+// the command is "builtin". `command` NULL (not given): DQ_OK.
+dq_status dq_hook_check(const char *command, const char *input, const char *output, dq_error *error);
 
-// Checks the use of --retrain builtin, `data` being the value of --data. DQ_USAGE: there is none (NULL), or the text
-// has another form than dq_builtin_parse reads. DQ_OK for other commands and NULL.
-dq_status dq_hook_check_builtin(const char *command, const char *data, dq_error *error);
+// The same for verbs that have --retrain builtin, `data` being the value of --data. DQ_USAGE also: the command is
+// "builtin" and there is no data (NULL), or the text has another form than dq_builtin_parse reads.
+dq_status dq_hook_check_or_builtin(const char *command, const char *data, const char *input, const char *output,
+                                   dq_error *error);
 
 // Where hook->command is "builtin": sets hook->train, and the settings of the text in *builtin, which has the rest of
 // its options and must live as long as the hook. Statuses as dq_builtin_parse.

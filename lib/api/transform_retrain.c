@@ -41,24 +41,21 @@ static dq_status retrain_by(const dq_model *model, const char *path, dq_retrain_
   return dq_tucker_retrain(model->graph, &model->tucker, path, hook, &model->engine->context, error);
 }
 
-// The teacher is the model before the decomposition.
+// The teacher is the model before the transform.
 static dq_status retrain_builtin(const dq_model *model, const char *path, dq_retrain_options *hook,
                                  const dq_model_retrain_options *given, dq_arena *arena, dq_error *error) {
-  dq_builtin builtin = {.context = &model->engine->context};
   dq_graph *teacher = NULL;
-  if (model->last != DQ_TRANSFORM_TUCKER)
-    return dq_fail(error, DQ_USAGE, "builtin trains float32 weights: the last transform must be a decomposition");
+  if (model->last != DQ_TRANSFORM_TUCKER && model->last != DQ_TRANSFORM_INT8)
+    return dq_fail(error, DQ_USAGE,
+                   "builtin trains float32 and 8-bit weights: the last transform must be a decomposition or int8");
   if (!given->pictures) return dq_fail(error, DQ_USAGE, "builtin is given without pictures");
-  DQ_TRY(dq_builtin_parse(&builtin, given->command, error));
   DQ_TRY(dq_model_open(&teacher, given->original, &model->engine->context, error));
-  builtin.options.training.shapes = *hook->shapes;
-  builtin.options.data = given->pictures->data;
-  builtin.options.validation = given->validation ? given->validation->data : given->pictures->data;
-  builtin.options.teacher = teacher;
-  builtin.options.time_limit = given->time_limit;
+  dq_builtin builtin = dq_builtin_of(teacher, given->pictures->data, given->validation ? given->validation->data : NULL,
+                                     model->last == DQ_TRANSFORM_INT8, hook, &model->engine->context);
   hook->train = dq_builtin_train;
   hook->user = &builtin;
-  const dq_status status = retrain_by(model, path, hook, given, arena, error);
+  dq_status status = dq_builtin_parse(&builtin, given->command, error);
+  if (status == DQ_OK) status = retrain_by(model, path, hook, given, arena, error);
   dq_graph_free(teacher);
   return status;
 }

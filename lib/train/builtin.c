@@ -58,6 +58,17 @@ static dq_status read_fields(const char *text, double numbers[SETTINGS], char *c
   return DQ_OK;
 }
 
+dq_builtin dq_builtin_of(const dq_graph *teacher, dq_data *data, dq_data *validation, bool quantized,
+                         const dq_retrain_options *hook, const dq_context *context) {
+  return (dq_builtin){
+      .context = context,
+      .options = {.training = {.shapes = hook->shapes ? *hook->shapes : (dq_shape_request){0}, .quantized = quantized},
+                  .data = data,
+                  .validation = validation ? validation : data,
+                  .teacher = teacher,
+                  .time_limit = hook->time_limit}};
+}
+
 dq_status dq_builtin_parse(dq_builtin *builtin, const char *text, dq_error *error) {
   double numbers[SETTINGS] = {10, 32, 0.0003, 1};
   char changes[256] = "";

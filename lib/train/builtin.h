@@ -2,6 +2,7 @@
 #ifndef DQ_TRAIN_BUILTIN_H
 #define DQ_TRAIN_BUILTIN_H
 
+#include "lib/retrain/retrain.h"
 #include "lib/train/trainer.h"
 
 typedef struct dq_builtin {
@@ -11,6 +12,12 @@ typedef struct dq_builtin {
 
 // Whether the text is "builtin", or begins with "builtin,".
 bool dq_is_builtin(const char *text);
+
+// A training towards the answers of `teacher` on `data`, whose epochs are judged on `validation`; NULL: on the same
+// data. The model is one of 8 bits where `quantized` is set. Sizes and the time limit are those of the hook, whose
+// command is not read yet.
+dq_builtin dq_builtin_of(const dq_graph *teacher, dq_data *data, dq_data *validation, bool quantized,
+                         const dq_retrain_options *hook, const dq_context *context);
 
 // Sets those options of *builtin that a text gives: "builtin[,epochs=N][,batch=N][,lr=R][,temperature=T]" with changes
 // of pictures as in dq_augmentation_parse behind. The caller sets the others: data, validation, teacher, shapes, time

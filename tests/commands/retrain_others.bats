@@ -5,6 +5,8 @@ load pictures
 int8() { gives "$1" dq-int8 "$models/small.onnx" --data "npy:$x" -o out.onnx --retrain "$2" "${@:3}"; }
 amp() { gives "$1" dq-amp "$models/small.onnx" -o out.onnx --retrain "$2" "${@:3}"; }
 
+verdict() { sed -n 's/.* has an SQNR of \(-*[0-9.]*\) dB\. .*/\1/p' <<<"$output"; }
+
 @test "what the hooks get" {
   int8 0 'cmp "$DQ_MODEL" out.onnx && cp "$DQ_SPEC" spec.json && echo "data is $DQ_DATA" && cp "$DQ_MODEL" "$DQ_OUTPUT"' --exclude conv2
   has "data is npy:$x"
@@ -51,7 +53,6 @@ change='dq-int8 "$DQ_ORIGINAL" --data "$DQ_DATA" --preset vww --equalize off --a
 
 # A hook that hands back what the conversion lost less by: the verdict is that of its model.
 @test "the verdict is that of what the hook wrote" {
-  verdict() { sed -n 's/.* has an SQNR of \(-*[0-9.]*\) dB\. .*/\1/p' <<<"$output"; }
   dq-int8 "$models/small.onnx" --data "npy:$x" --all-int8 --percentile 60 --equalize off --accumulator int32 -o bad.onnx -q >/dev/null
   int8 0 'cp bad.onnx "$DQ_OUTPUT"' --equalize off --accumulator int32
   after=$(verdict)
@@ -68,8 +69,27 @@ change='dq-int8 "$DQ_ORIGINAL" --data "$DQ_DATA" --preset vww --equalize off --a
   [ "$(verdict)" != "$sqnr" ]
 }
 
+# Of pictures that were not trained on.
+top1() { dq-report "$1" --data synth:shapes,count=500 --json - -q | sed -nE 's/.*"value": ([0-9.]+).*/\1/p' | head -n 1; }
+
+@test "builtin trains a quantized model towards the original, without labels" {
+  shapes=$root/datasets/shapes.onnx
+  words=("$shapes" --data synth:shapes,split=calib,count=64 --percentile 90 --equalize off --bias-correction off --all-int8)
+  gives 0 dq-int8 "${words[@]}" -o plain.onnx
+  gives 0 dq-int8 "${words[@]}" -o out.onnx --retrain builtin,epochs=6,lr=0.001
+  has "pictures that the conversion was fitted to, output 'scores' has an SQNR of"
+  before=$(top1 plain.onnx) after=$(top1 out.onnx)
+  awk "BEGIN { exit !($after > $before + 2) }"
+  [ "$(dq-report out.onnx --json - -q | grep -c QuantizeLinear)" = "$(dq-report plain.onnx --json - -q | grep -c QuantizeLinear)" ]
+  gives 0 dq-int8 "${words[@]}" -o again.onnx --retrain builtin,epochs=6,lr=0.001 --threads 1
+  cmp again.onnx out.onnx
+  gives 1 dq-int8 "${words[@]}" -o worse.onnx --retrain builtin,epochs=1,lr=10
+  cmp worse.onnx plain.onnx
+}
+
 @test "usage" {
-  int8 4 builtin
+  gives 2 dq-int8 "$models/small.onnx" --data "npy:$x" -o out.onnx --retrain builtin,epochs=0
+  has "builtin: epochs is '0', expected a whole number from 1 to 1e+06"
   amp 4 builtin
   gives 2 dq-int8 "$models/small.onnx" --data "npy:$x" -o - --retrain true
   says "dq-int8: --retrain needs files to read and to write, not '-'"
