@@ -1,6 +1,6 @@
 """Models that dq reads and writes, judged by ONNX Runtime. usage: interop.py BUILD ASSETS  (TAP)"""
 import csv, glob, os, subprocess, sys, tempfile
-import numpy as np, onnx, onnxruntime as ort
+import judges_check, numpy as np, onnx, onnxruntime as ort
 from onnx import TensorProto, helper
 
 BUILD, ASSETS = sys.argv[1], sys.argv[2]
@@ -437,8 +437,8 @@ def own_networks(folder):
 
 def main():
     folder = tempfile.mkdtemp()
-    small = os.path.join(BUILD, "models", "small.onnx")
-    calibration = os.path.join(folder, "calibration.npy")
+    guarded("judges of answers give what was worked by hand", judges_check.problem)
+    small, calibration = os.path.join(BUILD, "models", "small.onnx"), os.path.join(folder, "calibration.npy")
     np.save(calibration, np.random.default_rng(1).standard_normal((8, 3, 8, 8)).astype(np.float32))
     for path in (small, os.path.join(BUILD, "models", "shared.onnx")):
         name = os.path.basename(path)
