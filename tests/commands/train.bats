@@ -64,18 +64,26 @@ at_least() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a >= b) }'; }
   run -1 cmp -s 1.onnx seed.onnx
 }
 
+# KILLS=20: so many kills, at random moments.
 @test "killed at any moment, a training goes on to the same bytes" {
-  local long=("${few[@]/#2/6}" --augment flip --keep last -q) kills=0 pid delay
+  local kills=0 pid delay delays=(0.02 0.1 0.2 0.3 0.45 0.6) epochs=6
+  if [ -n "${KILLS-}" ]; then
+    delays=() epochs=$((10 * KILLS))
+    while [ ${#delays[@]} -lt "$KILLS" ]; do delays+=("$(printf '0.%03d' $((RANDOM % 600)))"); done
+  fi
+  local long=("${few[@]/#2/$epochs}" --augment flip --keep last -q)
   dq-train "$worse" "${long[@]}" -o whole.onnx
   run -1 cmp -s whole.onnx "$worse"
-  for delay in 0.02 0.1 0.2 0.3 0.45 0.6; do
+  for delay in "${delays[@]}"; do
     dq-train "$worse" "${long[@]}" -o out.onnx --checkpoint state --checkpoint-every 1 --resume >/dev/null 3>&- &
     pid=$!
     sleep $delay
     if kill -KILL $pid 2>/dev/null; then kills=$((kills + 1)); fi
     wait $pid 2>/dev/null || true # it was killed
   done
+  echo "$kills of ${#delays[@]} moments were within the training: ${delays[*]}"
   [ $kills -gt 0 ]
+  [ $kills -ge $((${KILLS:-0} * 9 / 10)) ]
   dq-train "$worse" "${long[@]}" -o out.onnx --checkpoint state --resume
   cmp out.onnx whole.onnx
   gives 0 dq-train "$worse" "${long[@]}" -o again.onnx --checkpoint state --resume # nothing is left to do
