@@ -108,7 +108,7 @@ $(B)/cmd/dq.o: $(B)/generated/verbs.def
 $(B)/dq: $(PROGRAM:%.c=$(B)/%.o) $(B)/libdq.a
 	$(call say,LINK)
 	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(LIBRARIES) $(MPI_LIBRARIES)
-$(B)/cmd/mpi_job.o: override CFLAGS += $(MPI_FLAGS)
+$(B)/cmd/shared/mpi_job.o: override CFLAGS += $(MPI_FLAGS)
 $(LINKS): $(B)/dq
 	@ln -sf dq $@
 

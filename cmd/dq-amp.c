@@ -1,9 +1,9 @@
 // dq-amp: FP32 to FP16 mixed precision without data.
-#include "cmd/command.h"
-#include "cmd/data.h"
-#include "cmd/hook.h"
+#include "cmd/shared/command.h"
+#include "cmd/shared/data.h"
+#include "cmd/shared/hook.h"
 #include "cmd/options/options_rows.h"
-#include "cmd/verdict_check.h"
+#include "cmd/shared/verdict_check.h"
 #include "lib/onnx/onnx.h"
 #include "lib/document/origin.h"
 #include "lib/render/report.h"

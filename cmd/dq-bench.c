@@ -4,15 +4,15 @@
 #include <sys/resource.h>
 
 #include "lib/base/sizes.h"
-#include "cmd/command.h"
-#include "cmd/convolutions.h"
-#include "cmd/data.h"
+#include "cmd/shared/command.h"
+#include "cmd/shared/convolutions.h"
+#include "cmd/shared/data.h"
 #include "cmd/options/options_rows.h"
 #include "lib/measure/bench.h"
 #include "lib/measure/peaks.h"
 #include "lib/render/report.h"
-#include "lib/report/report_timeline.h"
-#include "lib/report/roofline.h"
+#include "lib/report/chart/report_timeline.h"
+#include "lib/report/chart/roofline.h"
 
 typedef struct bench_options {
   dq_common_options common;

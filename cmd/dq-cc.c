@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/command.h"
-#include "cmd/data.h"
+#include "cmd/shared/command.h"
+#include "cmd/shared/data.h"
 #include "cmd/options/options_rows.h"
 #include "lib/base/file.h"
 #include "lib/codegen/verify.h"

@@ -2,12 +2,12 @@
 #include <string.h>
 
 #include "calib/calib.h"
-#include "cmd/accuracy_check.h"
-#include "cmd/command.h"
-#include "cmd/data.h"
-#include "cmd/hook.h"
+#include "cmd/shared/accuracy_check.h"
+#include "cmd/shared/command.h"
+#include "cmd/shared/data.h"
+#include "cmd/shared/hook.h"
 #include "cmd/options/options_rows.h"
-#include "cmd/verdict_check.h"
+#include "cmd/shared/verdict_check.h"
 #include "lib/eval/decode.h"
 #include "lib/onnx/onnx.h"
 #include "lib/session/batch.h"

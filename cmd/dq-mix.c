@@ -1,9 +1,9 @@
 // dq-mix: the fastest precision for each layer within a bound on loss.
 #include <string.h>
 
-#include "cmd/accuracy_check.h"
-#include "cmd/command.h"
-#include "cmd/data.h"
+#include "cmd/shared/accuracy_check.h"
+#include "cmd/shared/command.h"
+#include "cmd/shared/data.h"
 #include "cmd/options/options_rows.h"
 #include "lib/document/origin.h"
 #include "lib/eval/decode.h"

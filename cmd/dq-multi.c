@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "cmd/command.h"
+#include "cmd/shared/command.h"
 #include "cmd/multi_report.h"
 #include "cmd/options/options_rows.h"
 #include "lib/base/clock.h"

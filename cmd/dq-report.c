@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "lib/base/sizes.h"
-#include "cmd/command.h"
-#include "cmd/data.h"
+#include "cmd/shared/command.h"
+#include "cmd/shared/data.h"
 #include "cmd/options/options_rows.h"
-#include "cmd/verdict_check.h"
+#include "cmd/shared/verdict_check.h"
 #include "lib/graph/patterns.h"
 #include "lib/eval/decode.h"
 #include "lib/onnx/onnx.h"
@@ -16,7 +16,7 @@
 #include "lib/render/report.h"
 #include "lib/report/report_accuracy.h"
 #include "lib/report/report_audit.h"
-#include "lib/report/report_charts.h"
+#include "lib/report/chart/report_charts.h"
 #include "lib/report/report_cost.h"
 #include "lib/report/report_layers.h"
 #include "lib/report/report_sensitivity.h"

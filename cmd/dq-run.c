@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "lib/base/clock.h"
-#include "cmd/command.h"
-#include "cmd/convolutions.h"
-#include "cmd/data.h"
+#include "cmd/shared/command.h"
+#include "cmd/shared/convolutions.h"
+#include "cmd/shared/data.h"
 #include "cmd/options/options_rows.h"
 #include "datasets/npy.h"
 #include "lib/base/nearest.h"

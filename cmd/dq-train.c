@@ -1,8 +1,8 @@
 // dq-train: training and retraining of a model on pictures.
 #include <string.h>
 
-#include "cmd/command.h"
-#include "cmd/data.h"
+#include "cmd/shared/command.h"
+#include "cmd/shared/data.h"
 #include "cmd/options/options_rows.h"
 #include "lib/base/file.h"
 #include "lib/document/origin.h"

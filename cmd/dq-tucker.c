@@ -2,12 +2,12 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "cmd/accuracy_check.h"
-#include "cmd/command.h"
-#include "cmd/data.h"
-#include "cmd/hook.h"
+#include "cmd/shared/accuracy_check.h"
+#include "cmd/shared/command.h"
+#include "cmd/shared/data.h"
+#include "cmd/shared/hook.h"
 #include "cmd/options/options_rows.h"
-#include "cmd/verdict_check.h"
+#include "cmd/shared/verdict_check.h"
 #include "decomp/tucker/ranks_file.h"
 #include "decomp/search/tucker_retrain.h"
 #include "decomp/search/tucker_search.h"

@@ -1,6 +1,6 @@
 // dq-tune: makes a model faster on this machine, by measured choices.
-#include "cmd/command.h"
-#include "cmd/data.h"
+#include "cmd/shared/command.h"
+#include "cmd/shared/data.h"
 #include "cmd/options/options_rows.h"
 #include "lib/document/origin.h"
 #include "lib/report/report_tune.h"

@@ -2,7 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/command.h"
+#include "cmd/shared/command.h"
 #include "lib/base/nearest.h"
 
 // The commands of cmd/dq-*.c, sorted by verb: the Makefile writes verbs.def, one row per file.

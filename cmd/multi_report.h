@@ -2,12 +2,12 @@
 #ifndef DQ_CMD_MULTI_REPORT_H
 #define DQ_CMD_MULTI_REPORT_H
 
-#include "cmd/data.h"
+#include "cmd/shared/data.h"
 #include "cmd/multi_operands.h"
 #include "lib/multi/arrivals.h"
 #include "lib/multi/job_threads.h"
 #include "lib/render/report.h"
-#include "lib/report/report_jobs.h"
+#include "lib/report/chart/report_jobs.h"
 #include "lib/session/runner.h"
 
 typedef struct dq_multi_loaded {

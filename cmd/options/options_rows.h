@@ -45,7 +45,7 @@
   "Accuracy after and the table of outputs are those of the model taken. " DQ_BUILTIN_DETAILS(                         \
       "weights, biases and scales", "dq-train --qat int8", "these pictures")
 
-// The retraining hook (cmd/hook.h).
+// The retraining hook (cmd/shared/hook.h).
 #define DQ_ROW_RETRAIN(target, field, ...)                                                                             \
   {                                                                                                                    \
     .name = "retrain", .type = DQ_OPTION_STRING, .value = "CMD", .group = "Retraining", DQ_INTO(target, field),        \

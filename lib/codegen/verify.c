@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/base/child.h"
+#include "lib/process/child.h"
 #include "lib/base/file.h"
 #include "lib/base/random.h"
 #include "lib/session/runner.h"

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "lib/measure/bench.h"
-#include "lib/report/roofline.h"
+#include "lib/report/chart/roofline.h"
 
 #define NEAR(a, b) assert_true(fabs((a) - (b)) < 1e-12)
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "lib/base/child.h"
+#include "lib/process/child.h"
 
 static void endings(void **state) {
   (void)state;

@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "cmd/command.h"
+#include "cmd/shared/command.h"
 #include "lib/base/file.h"
 
 static char output_path[] = "/tmp/test_command_XXXXXX"; // a folder

@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "cmd/console.h"
+#include "cmd/shared/console.h"
 
 // What a console prints of `done` of `total` steps, so many seconds after the work began and `since` after progress was
 // printed last, on a terminal of 80 columns.

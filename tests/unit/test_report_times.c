@@ -10,10 +10,10 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "lib/report/report_jobs.h"
-#include "lib/report/report_timeline.h"
+#include "lib/report/chart/report_jobs.h"
+#include "lib/report/chart/report_timeline.h"
 #include "lib/report/report_tune.h"
-#include "lib/report/roofline.h"
+#include "lib/report/chart/roofline.h"
 
 static char path[] = "/tmp/test_report_times_XXXXXX";
 

@@ -1,4 +1,4 @@
-#include "cmd/data.h"
+#include "cmd/shared/data.h"
 
 #include <string.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "cmd/accuracy_check.h"
+#include "cmd/shared/accuracy_check.h"
 
 #include <string.h>
 

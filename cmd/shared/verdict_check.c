@@ -1,4 +1,4 @@
-#include "cmd/verdict_check.h"
+#include "cmd/shared/verdict_check.h"
 
 #include <math.h>
 

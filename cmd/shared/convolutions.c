@@ -1,4 +1,4 @@
-#include "cmd/convolutions.h"
+#include "cmd/shared/convolutions.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "cmd/mpi_job.h"
+#include "cmd/shared/mpi_job.h"
 
 #include <stdlib.h>
 #include <unistd.h>

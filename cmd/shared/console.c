@@ -1,4 +1,4 @@
-#include "cmd/console.h"
+#include "cmd/shared/console.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef DQ_CMD_COMMAND_H
 #define DQ_CMD_COMMAND_H
 
-#include "cmd/console.h"
+#include "cmd/shared/console.h"
 #include "cmd/options/options.h"
 #include "lib/render/report.h"
 

@@ -1,4 +1,4 @@
-#include "lib/base/child.h"
+#include "lib/process/child.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 // Runs a command of the user in a child process, with a time limit, and ends every process that the command started.
-#ifndef DQ_BASE_CHILD_H
-#define DQ_BASE_CHILD_H
+#ifndef DQ_PROCESS_CHILD_H
+#define DQ_PROCESS_CHILD_H
 
 #include <stdint.h>
 

@@ -1,4 +1,4 @@
-#include "cmd/hook.h"
+#include "cmd/shared/hook.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "cmd/command.h"
+#include "cmd/shared/command.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,9 +14,9 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "cmd/mpi_job.h"
+#include "cmd/shared/mpi_job.h"
 #include "lib/base/clock.h"
-#include "lib/base/child.h"
+#include "lib/process/child.h"
 #include "lib/base/file.h"
 #include "lib/wisdom/wisdom.h"
 

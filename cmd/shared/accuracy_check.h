@@ -2,7 +2,7 @@
 #ifndef DQ_CMD_ACCURACY_CHECK_H
 #define DQ_CMD_ACCURACY_CHECK_H
 
-#include "cmd/data.h"
+#include "cmd/shared/data.h"
 #include "lib/eval/accuracy.h"
 
 typedef struct dq_accuracy_check {

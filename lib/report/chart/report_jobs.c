@@ -1,9 +1,9 @@
-#include "lib/report/report_jobs.h"
+#include "lib/report/chart/report_jobs.h"
 
 #include <inttypes.h>
 
 #include "lib/render/chart.h"
-#include "lib/report/trace_events.h"
+#include "lib/report/chart/trace_events.h"
 
 dq_status dq_job_record_open(dq_job_record *record, int workers, dq_arena *arena, dq_error *error) {
   const size_t bytes = DQ_JOB_EVENTS * sizeof(dq_job_event);

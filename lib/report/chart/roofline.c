@@ -1,4 +1,4 @@
-#include "lib/report/roofline.h"
+#include "lib/report/chart/roofline.h"
 
 #include <math.h>
 

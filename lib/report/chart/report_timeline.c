@@ -1,6 +1,6 @@
-#include "lib/report/report_timeline.h"
+#include "lib/report/chart/report_timeline.h"
 
-#include "lib/report/trace_events.h"
+#include "lib/report/chart/trace_events.h"
 
 static void put_track(dq_trace_file *file, const dq_bench_model *model, int track, const char *category,
                       const dq_timeline_track *events) {

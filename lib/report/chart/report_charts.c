@@ -1,4 +1,4 @@
-#include "lib/report/report_charts.h"
+#include "lib/report/chart/report_charts.h"
 
 #include <math.h>
 #include <stdio.h>

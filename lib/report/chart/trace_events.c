@@ -1,4 +1,4 @@
-#include "lib/report/trace_events.h"
+#include "lib/report/chart/trace_events.h"
 
 #include <inttypes.h>
 
