@@ -264,7 +264,7 @@ threads 3 | ../small.onnx -v | 0 threads: 3
 seed 5 | ../int8.onnx --ref ../small.onnx --data synth:shapes,count=2,size=8 --task none | differs out
 cpu-mask c | ../small.onnx -v | 0 instruction sets: c
 memory 1 | ../small.onnx | 5 memory
-progress bar | ../int8.onnx --ref ../small.onnx --data synth:shapes,count=50000,size=8 --task none | 0 comparing [
+progress bar | ../int8.onnx --ref ../small.onnx --data synth:shapes,count=120000,size=8 --task none | 0 comparing [
 color always | ../nan.onnx | 5 [31m
 verbose - | ../small.onnx | 0 of memory
 quiet - | ../small.onnx --data ../broken.txt --preset tf | differs err
@@ -304,7 +304,7 @@ threads 3 | ../small.onnx -o o.onnx -v | 0 threads: 3
 seed 5 | ../small.onnx -o o.onnx | bytes o.onnx
 cpu-mask c | ../small.onnx -o o.onnx -v | 0 instruction sets: c
 memory 1 | ../small.onnx -o o.onnx | 5 memory
-progress bar | ../small.onnx -o o.onnx --check synth:shapes,count=50000,size=8 | 0 checking [
+progress bar | ../small.onnx -o o.onnx --check synth:shapes,count=120000,size=8 | 0 checking [
 color always | ../nan.onnx -o o.onnx | 5 [31m
 verbose - | ../small.onnx -o o.onnx | 0 of memory
 quiet - | ../small.onnx -o o.onnx --check ../broken.txt --preset tf | differs err
