@@ -6,7 +6,8 @@
 
 #include "lib/ops/emit.h"
 
-enum { MOST_LEVELS = 255, MANTISSA = 23, WORD = 8 }; // WORD: bits of a mantissa that the product leaves out
+// WORD: bits of a mantissa that the product leaves out. TOGETHER: elements of a round.
+enum { MOST_LEVELS = 255, MANTISSA = 23, WORD = 8, TOGETHER = 16 };
 static const uint32_t infinity_bits = 0x7f800000;
 
 // first[i]: bits of the least magnitude whose level is i + 1, level = round(magnitude / scale).
@@ -52,7 +53,7 @@ static bool estimates_hold(const levels *l) {
 
 static bool find_levels(dq_emission *to, float scale, int count, levels *l) {
   *l = (levels){.count = count, .first = DQ_NEW_ARRAY(to->arena, count, uint32_t)};
-  if (!l->first || !isnormal(scale) || scale < 0 || count < 1 || count > MOST_LEVELS) return false;
+  if (!l->first || !isnormal(scale) || scale < 0 || count < 2 || count > MOST_LEVELS) return false;
   find_first(l, scale);
   int exponent = (int)(l->first[count - 1] >> MANTISSA), least = (int)(l->first[0] >> MANTISSA);
   if (least < 1 || exponent >= 255 || exponent - least + WORD > MANTISSA) return false;
@@ -70,11 +71,18 @@ bool dq_emit_levels(dq_emission *to, int64_t count, float scale, int32_t zero, i
   if (!find_levels(to, scale, high - zero > zero - low ? high - zero : zero - low, &l)) return false;
   int first = dq_emit_constant(to, DQ_I32, l.first, l.count);
   dq_emit_need(to, DQ_EMIT_LEVEL);
-  dq_emit(to, "for (int32_t i = 0; i < %" PRId64 "; i++) {", count);
-  dq_emit(to, "const int32_t level = %d + dq_level(x0[i], c%d, %d, %d, %uu, %uu, %d);", zero, first, l.count, l.top,
+  // Levels wait in an array of their own, since a compiler has to fear that bytes are written into the constants.
+  const int64_t together = count % TOGETHER ? 1 : TOGETHER;
+  dq_emit(to, "for (int32_t i = 0; i < %" PRId64 "; i += %" PRId64 ") {", count, together);
+  dq_emit(to, "int32_t levels[%" PRId64 "];", together);
+  dq_emit(to, "for (int32_t j = 0; j < %" PRId64 "; j++) {", together);
+  dq_emit(to, "levels[j] = %d + dq_level(x0[i + j], c%d, %d, %d, %uu, %uu, %d);", zero, first, l.count, l.top,
           (unsigned)l.factor, (unsigned)l.half, l.shift);
-  dq_emit(to, "y0[i] = (%s)(level < %d ? %d : level > %d ? %d : level);", dq_emit_type(to->op->outputs[0]->type), low,
-          low, high, high);
+  dq_emit(to, "}");
+  dq_emit(to, "for (int32_t j = 0; j < %" PRId64 "; j++) {", together);
+  dq_emit(to, "y0[i + j] = (%s)(levels[j] < %d ? %d : levels[j] > %d ? %d : levels[j]);",
+          dq_emit_type(to->op->outputs[0]->type), low, low, high, high);
+  dq_emit(to, "}");
   dq_emit(to, "}");
   return true;
 }

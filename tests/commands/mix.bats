@@ -145,7 +145,9 @@ begin() { # the files of the search, in a folder of the test
     grep -q '^mix-1,' a.csv
     [[ $output == *"Layers of the answer"* ]]
   fi
-  run --separate-stderr timeout 4 dq-mix "$models/small.onnx" --data synth:shapes,count=100000,size=8 --task none --max-drop 100 \
+  local seconds=4
+  if sanitized; then seconds=60; fi
+  run --separate-stderr timeout $seconds dq-mix "$models/small.onnx" --data synth:shapes,count=100000,size=8 --task none --max-drop 100 \
     -o b.onnx --progress bar --threads 1
   [[ $status == @(0|1|124|130) ]]
   [[ $stderr == *"ing [="* ]]

@@ -104,14 +104,14 @@ at_least() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a >= b) }'; }
   [ ! -e out.onnx ]
   [ "$(ls other)" = checkpoint ]
   # Without a checkpoint nothing is kept.
-  dq-train "$worse" "${few[@]/#2/2000}" -o out.onnx 2>err >out 3>&- &
+  dq-train "$worse" "${few[@]/#2/2000}" -o out.onnx 2>again >out 3>&- &
   pid=$!
-  until grep -q "^dq-train: epoch 1 of" err; do sleep 0.05; done
+  until grep -q "^dq-train: epoch 1 of" again 2>/dev/null; do sleep 0.05; done
   kill -INT $pid
   status=0
   wait $pid || status=$?
   [ $status -eq 130 ]
-  grep -q "^hint: with --checkpoint DIR a training can be resumed$" err
+  grep -q "^hint: with --checkpoint DIR a training can be resumed$" again
   [ ! -e out.onnx ]
 }
 
