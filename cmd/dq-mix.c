@@ -55,7 +55,7 @@ static const dq_option rows[] = {
      DQ_INTO(mix_options, size),
      .help = "all weights may have S bytes (k, M: powers of 1024)"},
     DQ_ROW_EVAL(mix_options, eval.spec,
-                .help = "judge points on these pictures, which nothing was fitted to (default: --data)"),
+                .help = "judge points on these pictures, which choose the answer (default: --data)"),
     DQ_ROW_EVAL_LIMIT(mix_options, eval.limit),
     {.name = "points",
      .type = DQ_OPTION_INT,

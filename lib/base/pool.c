@@ -46,7 +46,7 @@ struct dq_pool {
   pthread_mutex_t lock; // only to sleep and to wake
   pthread_cond_t begin, done;
   int threads;
-  int caller; // the number of the caller, which it reads alone
+  int caller; // the number of the thread that calls, the only one that reads this
   bool looks; // not where threads have to share processors
   // NULL: nobody observes. Atomic as a thread may look at a job that is over.
   _Atomic(dq_pool_share_done *) share_done;
