@@ -94,8 +94,9 @@ typedef struct dq_mix_report {
 // equal steps of noise between the fastest and the one with least noise. They are made, run in turns with float32, and
 // judged on pictures of their own; what was measured corrects times and noises, and a second round finds points anew.
 //
-// DQ_UNSUPPORTED: no layer can be quantized, or the network is quantized already; DQ_BAD_INPUT: the cache is of another
-// network, other data or another machine; else statuses of dq_int8_apply, dq_session_open and dq_accuracy_run.
+// DQ_UNSUPPORTED: no layer can be quantized, the network is quantized already, or a run of it has more than
+// DQ_MIX_MOST_STEPS steps; DQ_BAD_INPUT: the cache is of another network, other data or another machine; else statuses
+// of dq_int8_apply, dq_session_open and dq_accuracy_run.
 dq_status dq_mix_search(dq_graph **answer, const dq_graph *graph, dq_mix_report *report, const dq_mix_options *options,
                         const dq_context *context, dq_arena *arena, dq_error *error);
 

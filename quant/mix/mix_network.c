@@ -169,6 +169,9 @@ static dq_status make_values(divider *d) {
 static dq_status divide(divider *d, const dq_schedule *schedule) {
   const dq_graph *graph = d->graph;
   d->step_count = dq_schedule_step_count(schedule);
+  if (d->step_count > DQ_MIX_MOST_STEPS)
+    return dq_fail(d->error, DQ_UNSUPPORTED, "a run of the network has %d steps, at most %d are supported",
+                   d->step_count, DQ_MIX_MOST_STEPS);
   d->order = DQ_NEW_ARRAY(d->arena, graph->node_count, dq_node *);
   d->step_of = DQ_NEW_ARRAY(d->arena, graph->value_count, int);
   d->group = DQ_NEW_ARRAY(d->arena, graph->node_count, int);

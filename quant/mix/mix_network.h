@@ -7,6 +7,8 @@
 
 // What one step of a run in float32 computes, and the steps behind it that only move its result: one precision for all
 // of these nodes.
+enum { DQ_MIX_MOST_STEPS = 4096 }; // of a run; the search takes the square of it, and arrays of it lie on the stack
+
 typedef struct dq_mix_unit {
   const char *name, *op_type; // of its first product, else of its first node
   const char **layers;        // [layer_count]: labels of its nodes that a precision is given to
@@ -27,7 +29,8 @@ typedef struct dq_mix_network {
 } dq_mix_network;
 
 // Divides the graph, whose report with all layers in 8 bits is `whole`. The arena owns the network; names belong to the
-// graph. Statuses as dq_session_schedule and dq_infer.
+// graph. DQ_UNSUPPORTED: a run has more than DQ_MIX_MOST_STEPS steps; else statuses of dq_session_schedule and
+// dq_infer.
 dq_status dq_mix_network_open(dq_mix_network *network, const dq_graph *graph, const dq_int8_report *whole,
                               const dq_shape_request *shapes, const dq_context *context, dq_arena *arena,
                               dq_error *error);
