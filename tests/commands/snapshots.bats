@@ -13,6 +13,8 @@ copy_runner() { # the runner of transcripts and what it reads, in the folder of 
 @test "dq-report: models, costs, losses, audits" { shows report; }
 @test "dq-amp" { shows amp; }
 @test "dq-int8: networks with many kinds of operators" { shows int8_networks; }
+@test "commands that measure, on a clock that counts its readings" { shows counted; }
+@test "dq-tucker with its measurements, on the same clock" { shows counted_tucker; }
 
 @test "every transcript is compared" {
   for transcript in "$root"/tests/snapshots/*.txt; do
