@@ -145,7 +145,7 @@ static void put_text(dq_table *table, const char *key, const char *text) {
   dq_cell *cell = cell_of(table, key);
   if (!cell) return;
   if (!text) {
-    fail_memory(table->report, 1);
+    fail_memory(table->report, 0);
     return;
   }
   cell->kind = DQ_CELL_TEXT;

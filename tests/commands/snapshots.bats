@@ -14,6 +14,7 @@ copy_runner() { # the runner of transcripts and what it reads, in the folder of 
 @test "dq-amp" { shows amp; }
 @test "dq-int8: networks with many kinds of operators" { shows int8_networks; }
 @test "commands that measure, on a clock that counts its readings" { shows counted; }
+@test "models with open sizes" { shows open_sizes; }
 @test "dq-tucker with its measurements, on the same clock" { shows counted_tucker; }
 
 @test "every transcript is compared" {

@@ -35,6 +35,10 @@ static void wrong_options(void **state) {
   api_expect(dq_model_mix(model, NULL, &options, NULL, &api_failure), DQ_CODE_USAGE, "resume is given without cache");
   options.resume = 0, options.max_time = -1;
   api_expect(dq_model_mix(model, NULL, &options, NULL, &api_failure), DQ_CODE_USAGE, "max_time is -1");
+  options.max_time = 0, options.max_size = (size_t)INT64_MAX + 1;
+  api_expect(dq_model_mix(model, NULL, &options, NULL, &api_failure), DQ_CODE_USAGE, "max_size is above");
+  options.max_size = INT64_MAX;
+  api_expect(dq_model_mix(model, NULL, &options, NULL, &api_failure), DQ_CODE_USAGE, "no dataset");
   assert_false(dq_model_mix_at(model, 0, NULL));
   dq_model_free(model);
   dq_engine_close(engine);

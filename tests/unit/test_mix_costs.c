@@ -90,6 +90,36 @@ static void correction(void **state) {
   near(costs.unit_noise[FIRST * P + I8], 0.25);
 }
 
+// The noise of the inputs is one of the terms as well; nothing is learnt from a network that has no noise.
+static void correction_of_the_first_unit(void **state) {
+  (void)state;
+  const uint8_t choice[] = {F32, I8, F32, F32};
+  set_unit(INPUT, F32, 0, 0.125);
+  dq_mix_costs_correct_noise(&costs, choice, 0.01 + 0.875 / 4); // a quarter of 0.125 + 0.5 + 0.25
+  near(costs.unit_noise[INPUT * P + F32], 0.0625), near(costs.unit_noise[FIRST * P + I8], 0.25);
+  memset(costs.unit_noise, 0, UNITS * P * sizeof *costs.unit_noise);
+  memset(costs.value_noise, 0, 3 * P * sizeof *costs.value_noise);
+  dq_mix_costs_correct_noise(&costs, choice, 1);
+  dq_mix_costs_correct_noise(&costs, choice, INFINITY);
+  for (int u = 0; u < UNITS * P; u++) assert_true(costs.unit_noise[u] == 0);
+}
+
+// Without times in float32 all times are 0, without noise in 8 bits all losses; sums below 1 are as good as others.
+static void table_of_nothing(void **state) {
+  (void)state;
+  dq_mix_table made;
+  const dq_mix_table_options all = {true, true};
+  memset(costs.unit_noise, 0, UNITS * P * sizeof *costs.unit_noise);
+  memset(costs.unit_seconds, 0, UNITS * P * sizeof *costs.unit_seconds);
+  set_unit(FIRST, I8, 4, 0), set_unit(FIRST, F16, 4, 0.5);
+  assert_int_equal(dq_mix_costs_table(&costs, &all, arena, &made, &error), DQ_OK);
+  for (int p = 0; p < P; p++) assert_true(made.costs[FIRST * P + p].time == 0 && made.costs[FIRST * P + p].loss == 0);
+  set_unit(FIRST, F32, 0.25, 0), set_unit(SECOND, F32, 0.25, 0), set_unit(SECOND, I8, 0.125, 0.25);
+  assert_int_equal(dq_mix_costs_table(&costs, &all, arena, &made, &error), DQ_OK);
+  assert_true(made.costs[FIRST * P + F32].time == 8192 && made.costs[SECOND * P + I8].time == 4096);
+  assert_true(made.costs[SECOND * P + I8].loss == 1 << 30 && made.costs[FIRST * P + F16].loss == 1ll << 31);
+}
+
 static void table(void **state) {
   (void)state;
   dq_mix_table made;
@@ -117,7 +147,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(sums, set_up, tear_down),
       cmocka_unit_test_setup_teardown(correction, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(correction_of_the_first_unit, set_up, tear_down),
       cmocka_unit_test_setup_teardown(table, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(table_of_nothing, set_up, tear_down),
       cmocka_unit_test_setup_teardown(alternation, set_up, tear_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -257,6 +257,42 @@ static void jobs(void **state) {
   dq_arena_free(arena);
 }
 
+static int occurrences(const char *text, const char *what) {
+  int count = 0;
+  for (const char *at = text; (at = strstr(at, what)); at++) count++;
+  return count;
+}
+
+// Of 150 jobs of one worker and 70 of another, which begin in turns, the picture has the first 200: 130 and 70. A third
+// worker has none; what its events held before does not count.
+static void picture_of_jobs(void **state) {
+  (void)state;
+  dq_error error = {0};
+  dq_arena *arena = dq_arena_new(0);
+  dq_job_record record;
+  char *page = NULL;
+  size_t size;
+  assert_int_equal(dq_job_record_open(&record, 3, arena, &error), DQ_OK);
+  for (int i = 0; i < 150; i++) record.tracks[0].events[i] = (dq_job_event){4000 * i, 4000 * i + 3000, i, 0, 7};
+  for (int i = 0; i < 150; i++) record.tracks[1].events[i] = (dq_job_event){4000 * i + 1000, 4000 * i + 2000, i, 1, 8};
+  record.tracks[2].events[0] = (dq_job_event){2500, 2600, 999, 1, 9};
+  record.tracks[0].count = 150, record.tracks[1].count = 70, record.tracks[2].count = 0;
+  dq_report *report = dq_report_new("test", 1, "t");
+  dq_job_record_draw(&record, report, (const char *const[]){"camera", "back"}, 2, 1000);
+  FILE *stream = open_memstream(&page, &size);
+  assert_int_equal(dq_report_print(report, DQ_FORMAT_HTML, NULL, stream, NULL), DQ_OK);
+  fclose(stream);
+  assert_int_equal(occurrences(page, "camera, request "), 130);
+  assert_int_equal(occurrences(page, "back, request "), 70);
+  assert_non_null(strstr(page, "camera, request 129, job 7: 0.003 ms"));
+  assert_non_null(strstr(page, "camera, request 0, job 7: 0.003 ms")); // it began before the picture does
+  assert_non_null(strstr(page, "back, request 69, job 8: 0.001 ms"));
+  assert_null(strstr(page, "request 999"));
+  dq_report_free(report);
+  dq_arena_free(arena);
+  free(page);
+}
+
 static const char roofline_file[] =
     "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 800 518' font-family='sans-serif' fon"
     "t-size='12'>\n"
@@ -324,6 +360,6 @@ static void rooflines(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(tuning), cmocka_unit_test(timelines), cmocka_unit_test(jobs),
-                                     cmocka_unit_test(rooflines)};
+                                     cmocka_unit_test(picture_of_jobs), cmocka_unit_test(rooflines)};
   return cmocka_run_group_tests(tests, open_file, remove_file);
 }

@@ -109,7 +109,11 @@ static void states_that_are_none(void **unused) {
       "{\"schema\": \"dq-tucker-search\", \"version\": 1, \"key\": \"model and data\", \"trials\": "
       "[{\"percent\": 100, \"drop\": 1}]}",
       "{\"schema\": \"dq-tucker-search\", \"version\": 1, \"key\": \"model and data\", \"trials\": "
-      "[{\"percent\": 5}]}"};
+      "[{\"percent\": 5}]}",
+      "{\"schema\": \"dq-tucker-search\", \"version\": 1, \"key\": \"model and data\", \"trials\": "
+      "[{\"percent\": 1, \"drop\": 0}, {\"percent\": 0, \"drop\": null}]}",
+      "{\"schema\": \"dq-tucker-search\", \"version\": 1, \"key\": \"model and data\", \"trials\": "
+      "[{\"percent\": 99, \"drop\": \"1\"}]}"};
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
     FILE *stream = fopen(state, "w");
     fputs(texts[i], stream);
@@ -121,6 +125,26 @@ static void states_that_are_none(void **unused) {
     dq_error error;
     assert_int_equal(dq_search(&options, &result, &error), DQ_BAD_INPUT);
     assert_non_null(strstr(error.message, state));
+    assert_int_equal(it.attempts, 0);
+  }
+  unlink(state);
+}
+
+// As many trials as there are percents are known, one more is not.
+static void states_of_many_trials(void **unused) {
+  (void)unused;
+  for (int count = 98; count <= 100; count++) {
+    FILE *stream = fopen(state, "w");
+    fputs("{\"schema\": \"dq-tucker-search\", \"version\": 1, \"key\": \"model and data\", \"trials\": [", stream);
+    for (int i = 0; i < count; i++) fprintf(stream, "%s{\"percent\": %d, \"drop\": %d}", i ? "," : "", i % 99 + 1, i);
+    fputs("]}", stream);
+    fclose(stream);
+    fake it = {0};
+    dq_search_options options = options_for(&it, 2.5);
+    options.resume = true;
+    dq_search_result result;
+    assert_int_equal(dq_search(&options, &result, NULL), count <= 99 ? DQ_OK : DQ_BAD_INPUT);
+    if (count <= 99) assert_true(result.percent == 3 && result.trials == count); // the fourth lost 3 points
     assert_int_equal(it.attempts, 0);
   }
   unlink(state);
@@ -154,6 +178,7 @@ int main(void) {
   unlink(state);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(finds_the_last_that_holds), cmocka_unit_test(goes_on_where_it_ended),
-      cmocka_unit_test(no_trial_after_the_time), cmocka_unit_test(states_that_are_none), cmocka_unit_test(no_memory)};
+      cmocka_unit_test(no_trial_after_the_time),   cmocka_unit_test(states_that_are_none),
+      cmocka_unit_test(states_of_many_trials),     cmocka_unit_test(no_memory)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -85,6 +85,30 @@ static void a_line_is_as_the_format_says(void **state) {
   assert_true(read.after.median > 1.49e-6 && read.after.median < 1.51e-6);
 }
 
+// All values of all knobs, and those beyond them.
+static void every_choice_has_a_text(void **state) {
+  (void)state;
+  static const int low[DQ_KNOBS] = {DQ_CONV_AUTO, -DQ_CONV_SCALES, -DQ_CONV_SCALES, -1},
+                   high[DQ_KNOBS] = {DQ_CONV_CHOICES, DQ_CONV_SCALES, DQ_CONV_SCALES, 1};
+  static const char *const beyond[] = {
+      "algorithm=auto", "algorithm=", "columns=4", "columns=-4", "depth=4", "depth=-4", "threads=2",
+      "threads=-1",     "threads=",   "rows=1",    "depth=1,",   "depth",   ""};
+  char text[DQ_CHOICE_TEXT];
+  for (int k = 0; k < DQ_KNOBS; k++)
+    for (int value = low[k] + (k == DQ_KNOB_OF_ALGORITHM || k == DQ_KNOB_OF_THREADS); value <= high[k]; value++) {
+      dq_step_choice choice = {{0}}, read;
+      if (k == DQ_KNOB_OF_ALGORITHM && value == DQ_CONV_CHOICES) continue;
+      choice.values[k] = value;
+      assert_true(dq_choice_parse(dq_choice_text(&choice, text), &read));
+      assert_true(dq_choice_same(&choice, &read));
+      assert_int_equal(dq_choice_is_usual(&read), value == 0);
+    }
+  for (size_t i = 0; i < sizeof beyond / sizeof *beyond; i++) {
+    dq_step_choice read;
+    assert_false(dq_choice_parse(beyond[i], &read));
+  }
+}
+
 // Every beginning of a line is broken, and so is every word with another letter in front.
 static void no_part_of_a_line_is_a_record(void **state) {
   (void)state;
@@ -393,6 +417,7 @@ int main(void) {
 #define WITH_FILE(test) cmocka_unit_test_setup_teardown(test, start, end)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_line_is_as_the_format_says),
+      cmocka_unit_test(every_choice_has_a_text),
       cmocka_unit_test(no_part_of_a_line_is_a_record),
       WITH_FILE(what_is_added_is_found_again),
       WITH_FILE(the_best_counts_in_any_order),
