@@ -19,7 +19,7 @@ typedef struct multi_options {
   const char *data, *preset, *preprocess, *norm, *trace, *timeline;
   int policy;
   int64_t requests, limit;
-  double job_time, duration;
+  double job_time, slice, duration;
   bool measures; // --auto
 } multi_options;
 
@@ -43,6 +43,15 @@ static const dq_option rows[] = {
      .help = "cut networks into jobs of at most this time",
      .details = "A worker looks for the most urgent request after each job. A single step that takes longer, and the "
                 "convolutions that stand for one layer after dq-tucker, are a job by themselves."},
+    {.name = "slice",
+     .type = DQ_OPTION_TIME,
+     .maximum = 1e6,
+     .preset = "4ms",
+     DQ_INTO(multi_options, slice),
+     .help = "prefer requests of the network that a worker ran last for up to this time (0: never)",
+     .details = "A worker that has ended a request runs the next one of the same network in place of one that came "
+                "before it and has the same priority or deadline, for up to this time, as the weights of the network "
+                "are in the cache of the worker's processor. No request is preferred where it alone takes longer."},
     {.name = "auto",
      .type = DQ_OPTION_FLAG,
      DQ_INTO(multi_options, measures),
@@ -394,7 +403,8 @@ static dq_status measure(dq_multi_run *run, const multi_options *options, const 
                          dq_error *error) {
   run->policy = dq_job_policy_at(options->policy);
   run->workers = options->common.threads ? (int)options->common.threads : dq_processors();
-  dq_multi_options settings = {.workers = run->workers, .policy = run->policy, .job_time = options->job_time};
+  dq_multi_options settings = {
+      .workers = run->workers, .policy = run->policy, .job_time = options->job_time, .slice = options->slice};
   if (options->timeline || options->report.html) {
     DQ_TRY(dq_job_record_open(&run->jobs, run->workers, arena, error));
     settings.job_done = dq_job_record_add;

@@ -90,9 +90,10 @@ bench-multi-large: all $(patsubst %,$(B)/networks/tucker/%.onnx,$(LARGE))
 	$(PYTHON) -B tests/bench/multi.py $(B) $(foreach n,$(LARGE),$(call large_mix,$n,$n $n $n $n)) $(call large_mix,mixed,$(LARGE)) \
 	  --title "Large networks with random weights, four at once, decomposed and not" --target $@ --csv $(B)/$@.csv $(MULTI_OPTIONS)
 
-## bench-clock: deadlines, precedence and fairness of dq-multi on the real clock of a machine without other work: BUILD/bench-clock.csv (MULTI_OPTIONS='--rounds 3')
+## bench-clock: what dq-multi keeps on the real clock of a machine without other work, each figure with its bound, in 4 minutes: BUILD/bench-clock.csv (MULTI_OPTIONS='--rounds 3')
 $(B)/networks/half_resnet50.onnx: $(B)/make_networks
 	@mkdir -p $(@D)
 	$(B)/make_networks resnet50 2 $@
-bench-clock: all $(B)/networks/half_resnet50.onnx
-	$(PYTHON) -B tests/bench/clock.py $(B) $(B)/networks/half_resnet50.onnx datasets/shapes.onnx --csv $(B)/$@.csv $(MULTI_OPTIONS)
+bench-clock: all $(B)/networks/half_resnet50.onnx $(B)/models/.made
+	$(PYTHON) -B tests/bench/clock.py $(B) $(B)/networks/half_resnet50.onnx datasets/shapes.onnx --idle $(MULTI_one) --threads $(call joined,$(MULTI_one) $(MULTI_squeezenet)) --many $(B)/models/small.onnx \
+	  --csv $(B)/$@.csv $(MULTI_OPTIONS)

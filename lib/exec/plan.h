@@ -53,6 +53,10 @@ size_t dq_plan_lent_bytes(const dq_plan *plan);
 // dq_plan_lent_bytes bytes, aligned to 64, owned by the caller; their contents do not matter. Inputs are written after
 // this, and outputs are read before the memory is lent to another plan.
 void dq_plan_lend(dq_plan *plan, void *memory);
+// Lets the next runs of such a plan read input `i` (of dq_plan_input_count) at `elements`, which the caller owns and
+// leaves as they are until the run has ended; NULL: in the memory of dq_plan_lend, as at first and after each call of
+// dq_plan_lend with other memory.
+void dq_plan_lend_input(dq_plan *plan, int i, const void *elements);
 
 const dq_schedule *dq_plan_schedule(const dq_plan *plan); // the schedule that was bound; lives as long as the plan
 

@@ -1,4 +1,5 @@
 // Plans that read the packed operands of another plan, and the memory that a caller lends to runs.
+#include <stdint.h>
 #include <string.h>
 
 #include "lib/base/sizes.h"
@@ -66,4 +67,15 @@ void dq_plan_lend(dq_plan *plan, void *memory) {
   dq_plan_place_values(plan);
   char *workspace = (char *)memory + dq_round_up(dq_schedule_bytes(plan->schedule), ALIGNMENT);
   for (int s = 0; s < plan->step_count; s++) plan->steps[s].op.scratch = workspace;
+}
+
+void dq_plan_lend_input(dq_plan *plan, int i, const void *elements) {
+  const int input = dq_schedule_input(plan->schedule, i)->index;
+  void *data = (void *)(uintptr_t)elements; // runs do not write to inputs
+  if (!data) data = (char *)plan->block + dq_schedule_place(plan->schedule, input)->offset;
+  if (plan->tensors[input].data == data) return;
+  for (int v = 0; v < plan->graph->value_count; v++) { // the input, and views of it
+    const dq_place *place = dq_schedule_place(plan->schedule, v);
+    if (place->storage == DQ_STORED_BLOCK && place->root == input) plan->tensors[v].data = data;
+  }
 }

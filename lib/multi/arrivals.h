@@ -22,7 +22,7 @@ typedef struct dq_source {
   const void ***samples; // [sample_count][inputs]: the elements of the inputs of requests, which take them by turns
   int sample_count;
   // Writes the inputs of sample `sample` to a plan as a job of the request (dq_multi_request.prepare), in place of
-  // `samples`; NULL: these are copied.
+  // `samples`; NULL: these are read where they are.
   dq_status (*read)(void *user, int sample, dq_plan *plan, dq_error *error);
   void *user; // of `read`
 } dq_source;

@@ -5,7 +5,7 @@
 // ---- The heap ----
 
 static bool runs_before(const dq_task *a, const dq_task *b) {
-  return a->rank != b->rank ? a->rank < b->rank : a->number < b->number;
+  return a->rank != b->rank ? a->rank < b->rank : a->order < b->order;
 }
 
 static void put(dq_task_heap *heap, int place, dq_task *task) { (heap->tasks[place] = task)->place = place; }
@@ -46,26 +46,44 @@ static void take_out(dq_task_heap *heap, dq_task *task) {
   else sink(heap, place, last);
 }
 
+// ---- Networks: their tasks that have not begun, by arrival ----
+
+static void append(dq_dispatched_network *network, dq_task *task) {
+  task->before = network->last;
+  task->after = NULL;
+  *(network->last ? &network->last->after : &network->oldest) = task;
+  network->last = task;
+}
+
+static void unlink_task(dq_dispatched_network *network, dq_task *task) {
+  *(task->before ? &task->before->after : &network->oldest) = task->after;
+  *(task->after ? &task->after->before : &network->last) = task->before;
+}
+
 // ---- The dispatcher ----
 
-dq_status dq_dispatcher_open(dq_dispatcher *dispatcher, const dq_job_policy *policy, int frames, dq_error *error) {
-  *dispatcher = (dq_dispatcher){.policy = policy, .frames = frames};
+dq_status dq_dispatcher_open(dq_dispatcher *dispatcher, const dq_job_policy *policy, int64_t slice, int frames,
+                             dq_error *error) {
+  *dispatcher = (dq_dispatcher){.policy = policy, .slice = slice, .frames = frames};
   return reserve(&dispatcher->begun, frames, error); // no more can have begun: returning a task cannot fail
 }
 
 void dq_dispatcher_close(dq_dispatcher *dispatcher) {
   free(dispatcher->waiting.tasks);
   free(dispatcher->begun.tasks);
-  free(dispatcher->turns);
+  free(dispatcher->networks);
   *dispatcher = (dq_dispatcher){0};
 }
 
 dq_status dq_dispatcher_add_network(dq_dispatcher *dispatcher, dq_error *error) {
-  size_t bytes = ((size_t)dispatcher->networks + 1) * sizeof *dispatcher->turns;
-  int64_t *turns = realloc(dispatcher->turns, bytes);
-  if (!turns) return dq_fail_memory(error, bytes);
-  dispatcher->turns = turns;
-  turns[dispatcher->networks++] = 0;
+  const int count = dispatcher->network_count;
+  if (!(count & (count - 1))) { // there is room for the next power of 2
+    size_t bytes = (count ? 2 * (size_t)count : 1) * sizeof *dispatcher->networks;
+    dq_dispatched_network *networks = realloc(dispatcher->networks, bytes);
+    if (!networks) return dq_fail_memory(error, bytes);
+    dispatcher->networks = networks;
+  }
+  dispatcher->networks[dispatcher->network_count++] = (dq_dispatched_network){0};
   return DQ_OK;
 }
 
@@ -73,7 +91,7 @@ dq_status dq_dispatcher_add_network(dq_dispatcher *dispatcher, dq_error *error) 
 // for. Fair queueing by self-clocked turns: S. J. Golestani, A Self-Clocked Fair Queueing Scheme for Broadband
 // Applications, INFOCOM 1994, with every job counted as one.
 static void set_rank(dq_dispatcher *dispatcher, dq_task *task) {
-  int64_t *turn = &dispatcher->turns[task->network];
+  int64_t *turn = &dispatcher->networks[task->network].turn;
   *turn = (*turn > dispatcher->turn ? *turn : dispatcher->turn) + 1;
   task->rank = dispatcher->policy->rank(&(dq_rank_facts){task->priority, task->deadline, *turn});
   task->turn = *turn;
@@ -81,22 +99,41 @@ static void set_rank(dq_dispatcher *dispatcher, dq_task *task) {
 
 dq_status dq_dispatcher_add(dq_dispatcher *dispatcher, dq_task *task, dq_error *error) {
   DQ_TRY(reserve(&dispatcher->waiting, dispatcher->waiting.count + 1, error));
-  task->number = dispatcher->number++;
+  task->number = task->order = dispatcher->number++;
   task->begun = false;
   set_rank(dispatcher, task);
   push(&dispatcher->waiting, task);
+  append(&dispatcher->networks[task->network], task);
   return DQ_OK;
 }
 
 static dq_task *first_of(const dq_task_heap *heap) { return heap->count ? heap->tasks[0] : NULL; }
 
-dq_task *dq_dispatcher_next(dq_dispatcher *dispatcher) {
-  dq_task *task = first_of(&dispatcher->begun), *other = first_of(&dispatcher->waiting);
-  if (other && dispatcher->frames && (!task || runs_before(other, task))) task = other;
-  if (!task) return NULL;
-  take_out(task->begun ? &dispatcher->begun : &dispatcher->waiting, task);
-  if (!task->begun) dispatcher->frames--;
+// The task that runs in place of `first`, which has not begun: of the worker's network, if that is another one and the
+// time slice is not over, else `first`.
+static dq_task *choose_begin(dq_dispatcher *dispatcher, dq_task *first, dq_worker_slice *slice) {
+  dq_task *own = slice->network ? dispatcher->networks[slice->network - 1].oldest : NULL;
+  bool stays = own && own != first && own->rank == first->rank && slice->passed + own->cost <= dispatcher->slice;
+  slice->passed = stays ? slice->passed + own->cost : 0;
+  return stays ? own : first;
+}
+
+// `preferred`: it passes by one that came before, which does not run between its jobs either.
+static void begin(dq_dispatcher *dispatcher, dq_task *task, bool preferred) {
+  take_out(&dispatcher->waiting, task);
+  unlink_task(&dispatcher->networks[task->network], task);
+  if (preferred) task->order = --dispatcher->preferred;
+  dispatcher->frames--;
   task->begun = true;
+}
+
+dq_task *dq_dispatcher_next(dq_dispatcher *dispatcher, dq_worker_slice *slice) {
+  dq_task *task = first_of(&dispatcher->begun), *other = first_of(&dispatcher->waiting);
+  if (other && dispatcher->frames && (!task || runs_before(other, task))) task = choose_begin(dispatcher, other, slice);
+  if (!task) return NULL;
+  if (task->begun) take_out(&dispatcher->begun, task);
+  else begin(dispatcher, task, task != other);
+  slice->network = task->network + 1;
   dispatcher->turn = task->turn > dispatcher->turn ? task->turn : dispatcher->turn;
   return task;
 }
@@ -114,4 +151,5 @@ void dq_dispatcher_end(dq_dispatcher *dispatcher, dq_task *task) {
 void dq_dispatcher_remove(dq_dispatcher *dispatcher, dq_task *task) {
   take_out(task->begun ? &dispatcher->begun : &dispatcher->waiting, task);
   if (task->begun) dq_dispatcher_end(dispatcher, task);
+  else unlink_task(&dispatcher->networks[task->network], task);
 }

@@ -3,6 +3,11 @@
 //
 // A request that has begun holds a frame, the memory that its values live in between two jobs, and there are only so
 // many frames. A request that has not begun can run only where a frame is free.
+//
+// A worker that has ended a request runs the next one of the same network in place of one that came before it and has
+// the same rank, for as long as a time slice: the weights are in the cache of its processor then (M. S. Squillante, E.
+// D. Lazowska, Using Processor-Cache Affinity Information in Shared-Memory Multiprocessor Scheduling, IEEE Transactions
+// on Parallel and Distributed Systems 4(2), 1993).
 #ifndef DQ_MULTI_DISPATCHER_H
 #define DQ_MULTI_DISPATCHER_H
 
@@ -16,11 +21,26 @@ typedef struct dq_task {
   int network;      // index, from 0: whose turn its jobs take
   int priority;     // as in dq_rank_facts
   int64_t deadline; // as in dq_rank_facts
+  int64_t cost;     // the time that its jobs are expected to take, in the unit of the time slice; >= 0
   // The following are the dispatcher's.
-  int64_t number, turn, rank; // by arrival, by network, and by the policy
-  int place;                  // in its heap; -1: it runs, or is not there
-  bool begun;                 // it holds a frame
+  int64_t number, turn, rank;     // by arrival, by network, and by the policy
+  int64_t order;                  // among equal ranks: its number, or < 0 where it has passed by another one
+  int place;                      // in its heap; -1: it runs, or is not there
+  bool begun;                     // it holds a frame
+  struct dq_task *before, *after; // of the same network, by arrival, while it has not begun
 } dq_task;
+
+// What the dispatcher knows of a worker; zeroed at first.
+typedef struct dq_worker_slice {
+  int network;    // that it ran last, + 1; 0: none
+  int64_t passed; // cost of the requests of it that ran in place of others since
+} dq_worker_slice;
+
+// A network as the dispatcher sees it.
+typedef struct dq_dispatched_network {
+  int64_t turn;           // the last that a task of it was given
+  dq_task *oldest, *last; // of its tasks that have not begun, by arrival
+} dq_dispatched_network;
 
 // A binary heap of tasks, the next one first.
 typedef struct dq_task_heap {
@@ -30,25 +50,29 @@ typedef struct dq_task_heap {
 
 typedef struct dq_dispatcher {
   const dq_job_policy *policy;
-  int frames;                  // that are free
-  dq_task_heap waiting, begun; // tasks that do not run: without a frame, and with one
-  int64_t *turns;              // [networks]: the last turn that a task of the network was given
-  int networks;
+  int64_t slice;                   // the time slice, >= 0
+  int frames;                      // that are free
+  dq_task_heap waiting, begun;     // tasks that do not run: without a frame, and with one
+  dq_dispatched_network *networks; // [network_count]
+  int network_count;
   int64_t turn, number; // the turn of the task that ran last; the number of the next task
+  int64_t preferred;    // the order of the last task that passed by another one; 0: none has
 } dq_dispatcher;
 
-// Opens a dispatcher with `frames` (>= 1) frames and no networks. `policy` is a row of the table. The caller closes it.
-// DQ_SYSTEM: there is no memory.
-dq_status dq_dispatcher_open(dq_dispatcher *dispatcher, const dq_job_policy *policy, int frames, dq_error *error);
+// Opens a dispatcher with `frames` (>= 1) frames and no networks. `policy` is a row of the table, `slice` the time
+// slice in a unit of the caller's. The caller closes it. DQ_SYSTEM: there is no memory.
+dq_status dq_dispatcher_open(dq_dispatcher *dispatcher, const dq_job_policy *policy, int64_t slice, int frames,
+                             dq_error *error);
 void dq_dispatcher_close(dq_dispatcher *dispatcher); // allowed on a zeroed struct
 // Adds a network; its index is the number of networks before. DQ_SYSTEM: there is no memory.
 dq_status dq_dispatcher_add_network(dq_dispatcher *dispatcher, dq_error *error);
 
-// A request arrives: network, priority and deadline are set. The task must live until it has ended or was removed.
-// DQ_SYSTEM: there is no memory, and the task is not there.
+// A request arrives: network, priority, deadline and cost are set. The task must live until it has ended or was
+// removed. DQ_SYSTEM: there is no memory, and the task is not there.
 dq_status dq_dispatcher_add(dq_dispatcher *dispatcher, dq_task *task, dq_error *error);
-// The task whose next job runs now; it takes a frame if it begins. NULL: there is none that could run.
-dq_task *dq_dispatcher_next(dq_dispatcher *dispatcher);
+// The task whose next job the worker of that slice runs now; it takes a frame if it begins. NULL: there is none that
+// could run.
+dq_task *dq_dispatcher_next(dq_dispatcher *dispatcher, dq_worker_slice *slice);
 // A job of the task has ended, and another one follows.
 void dq_dispatcher_return(dq_dispatcher *dispatcher, dq_task *task);
 // The task that runs has ended; its frame is free.

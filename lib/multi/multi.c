@@ -91,7 +91,9 @@ static void help_or_sleep(dq_multi *multi, int worker, int64_t *starts) {
 static dq_multi_request *wait_for_job(dq_multi *multi, int worker) {
   dq_task *task;
   int64_t starts = 0;
-  while (!(task = dq_dispatcher_next(&multi->dispatcher)) && !multi->closing) help_or_sleep(multi, worker, &starts);
+  dq_worker_slice *slice = &multi->workers[worker].slice;
+  while (!(task = dq_dispatcher_next(&multi->dispatcher, slice)) && !multi->closing)
+    help_or_sleep(multi, worker, &starts);
   if (!task) return NULL;
   count_ready(multi);
   dq_multi_request *request = request_of(task);
@@ -136,6 +138,7 @@ static bool run_job(dq_multi *multi, dq_multi_request *request, int worker) {
     return false;
   }
   dq_dispatcher_end(&multi->dispatcher, &request->task);
+  multi->networks[request->network].preparing = request->preparing;
   finish(multi, request);
   return true;
 }
@@ -190,7 +193,9 @@ dq_status dq_multi_open(dq_multi **result, const dq_multi_options *options, cons
   pthread_condattr_destroy(&monotonic);
   multi->binding_all.pool = dq_pool_new_open(options->workers);
   dq_status status = multi->binding_all.pool ? DQ_OK : dq_fail_memory(error, 0);
-  if (status == DQ_OK) status = dq_dispatcher_open(&multi->dispatcher, options->policy, dq_multi_frames(multi), error);
+  if (status == DQ_OK)
+    status = dq_dispatcher_open(&multi->dispatcher, options->policy, (int64_t)(1e9 * options->slice),
+                                dq_multi_frames(multi), error);
   if (status == DQ_OK) status = start_workers(multi, error);
   if (status == DQ_OK) *result = multi;
   else dq_multi_close(multi);
@@ -245,6 +250,7 @@ static dq_status submit(dq_multi *multi, dq_multi_request *request, dq_error *er
   task->network = request->network;
   task->priority = request->priority;
   task->deadline = request->deadline;
+  task->cost = multi->networks[request->network].cost + multi->networks[request->network].preparing;
   DQ_TRY(dq_dispatcher_add(&multi->dispatcher, task, error));
   count_ready(multi);
   request->status = DQ_OK;

@@ -32,6 +32,7 @@ typedef struct dq_multi_options {
   int workers;                 // threads that run jobs, 1 to 1024
   const dq_job_policy *policy; // a row of the table
   double job_time;             // seconds that a job should take at most, > 0
+  double slice;                // seconds that a worker prefers requests of one network for (dispatcher.h), >= 0
   dq_multi_job_done *job_done; // NULL: nobody observes
   void *user;                  // first argument of job_done
 } dq_multi_options;
@@ -78,10 +79,10 @@ typedef enum dq_request_state {
 struct dq_multi_request {
   int priority;        // as in dq_rank_facts; 0 at first
   int64_t deadline;    // in nanoseconds of dq_nanoseconds, INT64_MAX (at first): none
-  const void **inputs; // [inputs of the plan]: the elements of each, which the worker copies when the request begins
-  // Writes the elements of the inputs of `plan` (dq_plan_input) in place of the copies. A worker calls it as a job of
-  // its own (DQ_JOB_PREPARE) in front of the others, for several requests at the same time; a status other than DQ_OK
-  // is that of the request. NULL, at first: `inputs` are copied.
+  const void **inputs; // [inputs of the plan]: the elements of each, which workers read until the request has ended
+  // Writes the elements of the inputs of `plan` (dq_plan_input), which then has memory for them. A worker calls it as a
+  // job of its own (DQ_JOB_PREPARE) in front of the others, for several requests at the same time; a status other than
+  // DQ_OK is that of the request. NULL, at first: `inputs` are read.
   dq_status (*prepare)(void *user, dq_plan *plan, dq_error *error);
   // Called by the worker when the request has ended, which may submit it again; NULL: nobody. With `ended` no other
   // thread may wait for the request, since it is not the caller's until `ended` returns.

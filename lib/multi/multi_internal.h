@@ -19,6 +19,8 @@ typedef struct dq_multi_network {
   dq_arena *arena; // of jobs and idle
   dq_job *jobs;
   int job_count;
+  int64_t cost;         // nanoseconds of all jobs
+  int64_t preparing;    // nanoseconds that dq_multi_request.prepare took last
   dq_multi_lane **idle; // [frames]: those that no request uses
   int idle_count;
 } dq_multi_network;
@@ -27,6 +29,7 @@ typedef struct dq_multi_worker {
   dq_multi *multi;
   pthread_t thread;
   int index;
+  dq_worker_slice slice;
   dq_multi_lane *lane; // that it runs a job of, and that others may help; NULL: none
 } dq_multi_worker;
 

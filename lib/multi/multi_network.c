@@ -45,6 +45,7 @@ static dq_status cut(dq_multi_network *network, const dq_multi *multi, dq_error 
   DQ_TRY(measure_steps(plan, multi->binding.seed, seconds, error));
   dq_join_decomposed(plan, joined);
   network->job_count = dq_cut_jobs(network->jobs, seconds, joined, steps, multi->options.job_time);
+  for (int j = 0; j < network->job_count; j++) network->cost += (int64_t)(1e9 * network->jobs[j].seconds);
   if (!network->job_count) network->job_count = 1; // outputs that no step computes: one job without steps
   return DQ_OK;
 }
@@ -110,16 +111,24 @@ void dq_multi_free_network(dq_multi_network *network) {
   dq_arena_free(network->arena);
 }
 
+// Room for one more network: that of a power of 2.
+static dq_status reserve_network(dq_multi *multi, dq_error *error) {
+  const int count = multi->network_count;
+  if (count & (count - 1)) return DQ_OK;
+  size_t bytes = (count ? 2 * (size_t)count : 1) * sizeof *multi->networks;
+  dq_multi_network *networks = realloc(multi->networks, bytes);
+  if (!networks) return dq_fail_memory(error, bytes);
+  multi->networks = networks;
+  return DQ_OK;
+}
+
 static dq_status add(dq_multi *multi, const dq_session *session, bool all_threads, dq_error *error) {
   if (multi->unfinished)
     return dq_fail(error, DQ_USAGE, "%d requests have not ended; networks are added while there is none",
                    multi->unfinished);
   dq_multi_network network = {
       .session = session, .all_threads = all_threads, .arena = dq_context_arena(&multi->binding)};
-  size_t bytes = ((size_t)multi->network_count + 1) * sizeof network;
-  dq_multi_network *networks = realloc(multi->networks, bytes);
-  if (networks) multi->networks = networks;
-  dq_status status = networks && network.arena ? DQ_OK : dq_fail_memory(error, bytes);
+  dq_status status = network.arena ? reserve_network(multi, error) : dq_fail_memory(error, 0);
   if (status == DQ_OK) status = grow_frames(multi, dq_plan_lent_bytes(session->plan), error);
   if (status == DQ_OK) status = cut(&network, multi, error);
   if (status == DQ_OK) status = dq_dispatcher_add_network(&multi->dispatcher, error);

@@ -54,10 +54,8 @@ static dq_status begin(dq_multi_request *request) {
   if (!request->lane) DQ_TRY(dq_multi_open_lane(&request->lane, request->multi, network_of(request), &request->error));
   dq_plan *plan = request->lane->plan;
   dq_plan_lend(plan, request->frame);
-  for (int i = 0; !request->prepare && i < dq_plan_input_count(plan); i++) {
-    dq_tensor *input = dq_plan_input(plan, i);
-    memcpy(input->data, request->inputs[i], dq_tensor_bytes(input));
-  }
+  for (int i = 0; i < dq_plan_input_count(plan); i++)
+    dq_plan_lend_input(plan, i, request->prepare ? NULL : request->inputs[i]);
   return DQ_OK;
 }
 

@@ -12,22 +12,27 @@ networks decomposed, which run in processes and in dq-multi as well; a run of on
 work done is the sum over the networks of runs in a second times the time of a run alone on one thread, so that mixes in which the
 ways run the networks in other shares can be compared. Where other programs run on the machine, four processes get a
 larger share of it than one process of two workers; so the work for a second of processor time is compared as well, that
-of dq-bench without what it takes to load. Printed is the work over that of the processes of one thread in the same
-round: median, least and largest over the rounds.
+of dq-bench without what it takes to load, which a process with one run and no run before shows. Printed is the work over
+that of the processes of one thread in the same round, of dq-multi also over the best of the ways it is to reach: median,
+least and largest over the rounds, and whether the median keeps the bound of the figure where it has one.
 
 --idle: the median time of a request of MODEL on one worker over that of a run of dq-bench on one thread, and that with
 100 idle networks (n=0) beside it over that without, in turns; with --peers the median time of a run of a session of
 ONNX Runtime with default threads beside a second session that has run once and is idle, over that without.
---threads: requests in a second of dq-multi with one sender of MODEL, with threads=all and with --auto over those with
-threads=one; the same with a sender for each processor.
+--threads: requests in a second of dq-multi with one sender of MODEL, with threads=all over those with threads=one, and
+with --auto over the better of both; the same with a sender for each processor.
 --many: time of loading and memory of dq-multi with 250, 500 and 1000 idle networks of MODEL, and the memory of
 one process of dq-bench.
+
+The column verdict has the bound of a figure and whether its median keeps it, and an interval that holds the median with
+95 %, by order statistics, where there are six rounds or more. For --auto it is enough that the interval reaches the bound.
 """
 import argparse
 import csv
 import datetime
 import importlib.metadata
 import json
+import math
 import os
 import statistics
 import subprocess
@@ -35,7 +40,9 @@ import sys
 import threading
 import time
 
-BASE = "processes, 1 thread"
+BASE, DEFAULT, MULTI = "processes, 1 thread", "processes, default threads", "dq-multi"
+PEERS = "ONNX Runtime, sessions of 1 thread", "ONNX Runtime, pool of the process"
+HEAD = ["figure", "median", "least", "largest", "rounds", "unit", "verdict"]
 
 
 class Machine:
@@ -53,23 +60,29 @@ class Machine:
             sys.exit(f"{process.args}: status {status}")
         return json.loads(told), usage.ru_utime + usage.ru_stime
 
-    def bench(self, model, runs, *more):
-        return self.start("dq-bench", model, "--runs", str(runs), "--warmup", "1", "--time-limit", f"{self.seconds}s", *more)
+    def bench(self, model, runs, *more, warmup=1):
+        return self.start("dq-bench", model, "--runs", str(runs), "--warmup", str(warmup), "--time-limit", f"{self.seconds}s", *more)
 
     def processes(self, models, *more):
-        """Runs in a second of each, and the processor time of all without that of loading."""
-        loading = sum(self.answer(self.bench(model, 1, *more))[1] for model in models)
+        """Runs of each, in a second and in all, and the processor time of all without that of loading."""
+        loading = sum(self.answer(self.bench(model, 1, *more, warmup=0))[1] for model in models)
         running = [self.bench(model, 1000000, *more) for model in models]
         told = [self.answer(process) for process in running]
-        return [t["run"]["runs"] / self.seconds for t, _ in told], sum(processor for _, processor in told) - loading
+        runs = [t["run"]["runs"] for t, _ in told]
+        return rates_of(runs, self.seconds), runs, sum(processor for _, processor in told) - loading
 
     def multi(self, operands, seconds, *more):
         return self.answer(self.start("dq-multi", *operands, "--duration", f"{seconds}s", *more))[0]
 
 
+def rates_of(runs, seconds):
+    """Runs in a second: the last run ends after the time, in the mean by half of it."""
+    return [(count - 0.5) / seconds for count in runs]
+
+
 def sessions(models, seconds, shared):
     """A session of ONNX Runtime for each model, with a pool of one thread or with that of the process, all in this
-    process: runs in a second of each, and the processor time."""
+    process: runs of each, in a second and in all, and the processor time."""
     import bench
     import onnxruntime
     if shared:
@@ -89,7 +102,7 @@ def sessions(models, seconds, shared):
         thread.start()
     for thread in threads:
         thread.join()
-    return [count / seconds for count in runs], time.process_time() - before
+    return rates_of(runs, seconds), runs, time.process_time() - before
 
 
 def idle_session(model, seconds, others):
@@ -115,56 +128,94 @@ def in_process(function, *arguments):
 
 def multi_way(machine, models):
     told = machine.multi(models, machine.seconds)
-    return [n["per_second"] for n in told["networks"]], told["run"]["processor_seconds"]
+    networks = told["networks"]
+    return [n["per_second"] for n in networks], [n["requests"] for n in networks], told["run"]["processor_seconds"]
 
 
 def ways_of(machine, models, decomposed, peers):
-    """What each way gives: runs in a second of each network, and the processor time of all."""
+    """What each way gives: runs of each network, in a second and in all, and the processor time of all."""
     yield BASE, machine.processes(models, "--threads", "1")
-    yield "processes, default threads", machine.processes(models)
-    yield "dq-multi", multi_way(machine, models)
+    yield DEFAULT, machine.processes(models)
+    yield MULTI, multi_way(machine, models)
     if decomposed:
         yield "decomposed in processes, 1 thread", machine.processes(decomposed, "--threads", "1")
         yield "decomposed in processes, default threads", machine.processes(decomposed)
         yield "decomposed in dq-multi", multi_way(machine, decomposed)
     if peers:
-        yield "ONNX Runtime, sessions of 1 thread", in_process("sessions", models, machine.seconds, False)
-        yield "ONNX Runtime, pool of the process", in_process("sessions", models, machine.seconds, True)
+        for number, way in enumerate(PEERS):
+            yield way, in_process("sessions", models, machine.seconds, number == 1)
+
+
+def comparisons(work):
+    """Of each way to BASE, and of dq-multi to what it is to reach: (name, ratio, least)."""
+    for way in work.keys() - {BASE}:
+        yield f"{way} over {BASE}", work[way] / work[BASE], 1 if way == MULTI else None
+    yield f"{MULTI} over {DEFAULT}", work[MULTI] / work[DEFAULT], 1.25
+    if PEERS[0] in work:
+        best = max(work[way] for way in (BASE, *PEERS))
+        yield f"{MULTI} over the best of {BASE}, and ONNX Runtime", work[MULTI] / best, 1
 
 
 def measure_mix(machine, models, decomposed, rounds, peers):
-    """For each way its work over that of BASE by round, and the same for a second of processor time."""
-    ratios, efficiencies = {}, {}
+    """The ratios of each comparison by round: {(name, least): [ratio, ...]}."""
+    figures = {}
     for _ in range(rounds):
         alone = {model: machine.answer(machine.bench(model, 50, "--threads", "1"))[0]["models"][0]["minimum_ms"] / 1e3
                  for model in set(models)}
-        work, processor = {}, {}
-        for way, (rates, seconds) in ways_of(machine, models, decomposed, peers):
-            work[way] = sum(rate * alone[model] for rate, model in zip(rates, models))
-            processor[way] = seconds
-        for way in work.keys() - {BASE}:
-            ratio = work[way] / work[BASE]
-            ratios.setdefault(way, []).append(ratio)
-            efficiencies.setdefault(way, []).append(ratio * processor[BASE] / processor[way])
-    return ratios, efficiencies
+        work = {"in a second": {}, "for a second of processor time": {}}
+        for way, (rates, runs, seconds) in ways_of(machine, models, decomposed, peers):
+            work["in a second"][way] = sum(rate * alone[model] for rate, model in zip(rates, models))
+            work["for a second of processor time"][way] = sum(run * alone[model] for run, model in zip(runs, models)) / seconds
+        for what, values in work.items():
+            for name, ratio, least in comparisons(values):
+                figures.setdefault((f"work {what}, {name}", least), []).append(ratio)
+    return figures
 
 
-def row_of(what, values, unit):
-    return [what, f"{statistics.median(values):.3f}", f"{min(values):.3f}", f"{max(values):.3f}", len(values), unit]
+def interval_of(values):
+    """An interval that holds the median with at least 95 %, by order statistics; None: there are too few values."""
+    count, tail, outside = len(values), 0, 0
+    while outside + 2 * math.comb(count, tail) / 2**count <= 0.05:
+        outside += 2 * math.comb(count, tail) / 2**count
+        tail += 1
+    return (sorted(values)[tail - 1], sorted(values)[count - tail]) if tail else None
+
+
+def verdict_of(values, least, most, alike):
+    """Whether the median keeps the bound; with `alike` it is enough that the interval reaches it."""
+    bound = least if least is not None else most
+    if bound is None:
+        return ""
+    interval = interval_of(values)
+    if alike and interval:
+        kept = interval[1] >= bound if least is not None else interval[0] <= bound
+    else:
+        kept = statistics.median(values) >= bound if least is not None else statistics.median(values) <= bound
+    text = f"{'passed' if kept else 'missed'}: at {'least' if least is not None else 'most'} {bound:g}"
+    return text + (f"; interval {interval[0]:.3f} to {interval[1]:.3f}" if interval else "")
+
+
+def row_of(what, values, unit, least=None, most=None, alike=False):
+    return [what, f"{statistics.median(values):.3f}", f"{min(values):.3f}", f"{max(values):.3f}", len(values), unit,
+            verdict_of(values, least, most, alike)]
 
 
 def thread_rows(machine, model, rounds):
     processors = len(os.sched_getaffinity(0))
     for senders in 1, processors:
-        ratios = {"threads=all": [], "--auto": []}
+        over_one, rates = [], []
         for _ in range(rounds):
             one, every = (machine.multi([f"{model},n={senders},threads={threads}"], machine.seconds)["run"]["per_second"]
                           for threads in ("one", "all"))
             measured = machine.multi([f"{model},n={senders}"], machine.seconds, "--auto")["run"]["per_second"]
-            ratios["threads=all"].append(every / one)
-            ratios["--auto"].append(measured / one)
-        for way, values in ratios.items():
-            yield row_of(f"{name_of(model)}, senders: {senders}: requests in a second, {way} over threads=one", values, "ratio")
+            over_one.append(every / one)
+            rates.append((one, every, measured))
+        what = f"{name_of(model)}, senders: {senders}: requests in a second"
+        yield row_of(f"{what}, threads=all over threads=one", over_one, "ratio")
+        # Of the two the one that is better over all rounds: the larger of two measured figures is too good by chance.
+        better = 1 if sum(every for _, every, _ in rates) > sum(one for one, _, _ in rates) else 0
+        yield row_of(f"{what}, --auto over the better of both", [told[2] / told[better] for told in rates], "ratio",
+                     least=1, alike=True)
 
 
 def idle_session_row(machine, model, rounds):
@@ -183,7 +234,13 @@ def idle_rows(machine, model, rounds):
         overhead.append(times[0] / bench)
         idle.append(times[1] / times[0])
     yield row_of(f"{name_of(model)}: time in dq-multi on one worker over that in dq-bench on one thread", overhead, "ratio of medians")
-    yield row_of(f"{name_of(model)}: time with 100 idle networks over that without", idle, "ratio of medians")
+    yield row_of(f"{name_of(model)}: time with 100 idle networks over that without", idle, "ratio of medians", most=1.01)
+
+
+def waiting_row(machine, model, rounds):
+    shares = [machine.multi([f"{model},n=0"] * 100, machine.seconds)["run"] for _ in range(rounds)]
+    return row_of(f"100 idle networks {name_of(model)}: processor time of the process over time",
+                  [run["processor_seconds"] / run["seconds"] for run in shares], "ratio", most=0.001)
 
 
 def many_rows(machine, model, rounds):
@@ -196,8 +253,13 @@ def many_rows(machine, model, rounds):
         what = f"{count} networks of {name_of(model)}"
         yield row_of(f"{what}: time of loading", [run["loading_ms"] / 1e3 for run in runs], "s")
         yield row_of(f"{what}: peak memory", [run["peak_bytes"] / 2**20 for run in runs], "MiB")
+    few, most = counts[0], counts[-1]
+    yield row_of(f"{name_of(model)}: time of loading a network of {most} over that of {few}",
+                 [b["loading_ms"] / most / (a["loading_ms"] / few) for a, b in zip(told[few], told[most])], "ratio", most=1.25)
     ones = [machine.answer(machine.bench(model, 1, "--threads", "1"))[0]["run"]["peak_bytes"] for _ in range(rounds)]
     yield row_of(f"one process of dq-bench with {name_of(model)}: peak memory", [one / 2**20 for one in ones], "MiB")
+    yield row_of(f"{most} networks of {name_of(model)}: peak memory over that of as many processes",
+                 [run["peak_bytes"] / (most * one) for run, one in zip(told[most], ones)], "ratio", most=0.5)
 
 
 def name_of(model):
@@ -215,11 +277,10 @@ def rows_of(machine, options):
     for mix in options.mixes:
         name, _, models = mix.partition("=")
         originals, _, decomposed = models.partition(":")
-        ratios, efficiencies = measure_mix(machine, originals.split(","), list(filter(None, decomposed.split(","))),
-                                           options.rounds, options.peers)
-        for way in sorted(ratios):
-            yield row_of(f"{name}: work in a second, {way} over {BASE}", ratios[way], "ratio")
-            yield row_of(f"{name}: work for a second of processor time, {way} over {BASE}", efficiencies[way], "ratio")
+        figures = measure_mix(machine, originals.split(","), list(filter(None, decomposed.split(","))), options.rounds,
+                              options.peers)
+        for (what, least), values in sorted(figures.items(), key=str):
+            yield row_of(f"{name}: {what}", values, "ratio", least=least)
     for model in filter(None, options.idle.split(",")):
         yield from idle_rows(machine, model, options.rounds)
         if options.peers:
@@ -262,7 +323,7 @@ def main():
     facts = [("title", options.title),
              ("command", f"`make {options.target}`; " + "; ".join(text_of(mix) for mix in options.mixes)), ("machine", machine_text()),
              ("measured", str(datetime.date.today())), ("source", "`tests/bench/multi.py`" + peer_text(options.peers))]
-    rows = [["figure", "median", "least", "largest", "rounds", "unit"]]
+    rows = [HEAD]
     for row in rows_of(Machine(options.build, options.seconds), options):
         rows.append(row)
         print(*row, sep=" | ", flush=True)

@@ -230,6 +230,22 @@ assert len(first) == 200 and drawn >= first and 200 <= len(texts) < 210, (len(te
 END
 }
 
+@test "time slices: a worker prefers requests of the network that it ran last" {
+  needs_python
+  for i in {1..200}; do printf '0 a\n0 b\n'; done >trace
+  for slice in 0 1h; do
+    gives 0 dq-multi "$models/small.onnx,name=a" "$models/small.onnx,name=b" --trace trace --threads 1 --slice $slice --timeline $slice.json
+  done
+  python3 - <<'END'
+import json
+def networks(path):
+    events = json.load(open(path))["traceEvents"]
+    return [e["name"] for e in sorted((e for e in events if e["ph"] == "X" and not e["args"]["job"]), key=lambda e: e["ts"])]
+switches = [sum(a != b for a, b in zip(run, run[1:])) for run in map(networks, ("0.json", "1h.json"))]
+assert switches[0] == 399 and switches[1] < 200, switches
+END
+}
+
 @test "requests that fail end alone, and the command says so at the end" {
   needs_python
   make_models --whole ids.npy 120 10 5 # some are beyond the 100 rows of the table

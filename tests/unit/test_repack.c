@@ -3,6 +3,7 @@
 // And plans that share what one of them packed: they answer side by side as a plan of their own does.
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "lib/base/half.h"
 #include "lib/base/random.h"
@@ -92,6 +93,10 @@ static void gemm(network *n) {
   dq_value *x = matrix(n, DQ_F32), *w = constant_of(n, WEIGHT, DQ_F32, DIMS(70, 33));
   NODE(n, "Gemm", x, w, constant_of(n, WEIGHT, DQ_F32, DIMS(33)));
 }
+static void flattened(network *n) { // a view of the input
+  dq_value *x = picture(n, DQ_F32), *flat = add(n->graph, "Flatten", 1, &x, "flat")->outputs[0];
+  NODE(n, "MatMul", flat, constant_of(n, WEIGHT, DQ_F32, DIMS(8 * 11 * 13, 9)));
+}
 static void half_gemm(network *n) {
   dq_value *x = matrix(n, DQ_F16), *w = constant_of(n, WEIGHT, DQ_F16, DIMS(70, 33));
   NODE(n, "Gemm", x, w, constant_of(n, WEIGHT, DQ_F16, DIMS(33)));
@@ -147,10 +152,26 @@ static void weight_from_weights(network *n) { // computed while scheduling
   NODE(n, "MatMul", x, add(n->graph, "Transpose", 1, &w, "wt")->outputs[0]);
 }
 
-static void (*const networks[])(network *) = {
-    conv,           depthwise, half_conv, half_depthwise,      pixels,          transposed,   gemm,
-    half_gemm,      matmul,    qconv,     qconv_unsigned,      qconv_depthwise, conv_integer, qmatmul,
-    matmul_integer, qgemm,     qadd,      weight_from_weights, half_norm};
+static void (*const networks[])(network *) = {conv,
+                                              depthwise,
+                                              half_conv,
+                                              half_depthwise,
+                                              pixels,
+                                              transposed,
+                                              gemm,
+                                              half_gemm,
+                                              matmul,
+                                              flattened,
+                                              qconv,
+                                              qconv_unsigned,
+                                              qconv_depthwise,
+                                              conv_integer,
+                                              qmatmul,
+                                              matmul_integer,
+                                              qgemm,
+                                              qadd,
+                                              weight_from_weights,
+                                              half_norm};
 
 static network open_network(void (*build)(network *)) {
   network n = {.graph = new_graph()};
@@ -343,6 +364,8 @@ enum { RUNS = 8 };
 typedef struct sharer {
   dq_plan *plan;
   void *memory[2]; // lent by turns
+  size_t bytes;    // of each
+  void *input;     // lent in every other pair of runs
   const dq_tensor *expected;
   int different;
 } sharer;
@@ -351,7 +374,10 @@ static void *run_sharer(void *argument) {
   sharer *self = argument;
   for (int run = 0; run < RUNS; run++) {
     dq_random random = {7};
+    memset(self->memory[run % 2], 0x5a, self->bytes); // nothing of the runs before
     dq_plan_lend(self->plan, self->memory[run % 2]);
+    dq_plan_lend_input(self->plan, 0, run / 2 % 2 ? self->input : NULL);
+    self->different += (dq_plan_input(self->plan, 0)->data == self->input) != run / 2 % 2;
     set_random(dq_plan_input(self->plan, 0), WEIGHT, &random);
     if (dq_plan_run(self->plan, NULL) != DQ_OK) self->different++;
     else if (memcmp(dq_plan_output(self->plan, 0)->data, self->expected->data, dq_tensor_bytes(self->expected)))
@@ -374,7 +400,8 @@ static void share(void (*build)(network *), int algorithm, const dq_context *wit
   sharer sharers[2];
   pthread_t threads[2];
   for (int i = 0; i < 2; i++) {
-    sharers[i] = (sharer){.expected = expected};
+    sharers[i] =
+        (sharer){.expected = expected, .bytes = bytes, .input = malloc(dq_tensor_bytes(dq_plan_input(own, 0)))};
     assert_int_equal(dq_plan_share(&sharers[i].plan, origin, with, &error), DQ_OK);
     assert_int_equal(dq_plan_run(sharers[i].plan, &error), DQ_USAGE);
     for (int m = 0; m < 2; m++) sharers[i].memory[m] = dq_arena_alloc(arena, bytes + 4096); // large blocks are aligned
@@ -384,6 +411,7 @@ static void share(void (*build)(network *), int algorithm, const dq_context *wit
     pthread_join(threads[i], NULL);
     if (sharers[i].different) fail_msg("%s: another answer", n.graph->nodes[n.graph->node_count - 1]->op_type);
     dq_plan_free(sharers[i].plan);
+    free(sharers[i].input);
   }
   dq_plan_free(origin);
   dq_plan_free(own);
