@@ -21,6 +21,8 @@ SYMMETRIC = re.compile(r"!(?:str|mem)cmp\(|dq_same_file\(|dq_tensor_same_shape\(
 ARGUMENT = re.compile(r"^&?[a-z_][\w.>-]*(?:\[\w+\])?$")
 # The smaller or the larger of two numbers: of equal ones it is either.
 CHOICE = re.compile(r"(?<![\w)\]>.])(?=(([\w>.\[\]-]+) [<>]=? ([\w>.\[\]-]+) \? (?:\2 : \3|\3 : \2))(?![\w\[(>.-]))")
+# A number that is stored where it is smaller or larger than what is there: an equal one is stored over itself.
+STORED = re.compile(r"(?<![\w)\]>.])(?=(([\w>.\[\]-]+) [<>]=? ([\w>.\[\]-]+))\) (?:\2 = \3|\3 = \2);)")
 # Sizes of arrays are left alone, and what makes the size of an allocation larger: a longer buffer is no fault.
 LONGER = re.compile(r"\b(?:malloc|calloc|realloc|DQ_NEW_ARRAY|dq_\w+_alloc)\((?:(?:[^()]|\([^()]*\))*[+*] )?$")
 DECLARED_ARRAY = re.compile(r"^\s*(?:static |const |unsigned |struct )*\w+ \*?\w+\[")
@@ -44,7 +46,7 @@ def sites_of_line(file, number, line):
     if line.lstrip().startswith("#"):
         return []
     found = []
-    choices = [match.span(1) for match in CHOICE.finditer(line)]
+    choices = [match.span(1) for pattern in (CHOICE, STORED) for match in pattern.finditer(line)]
     for kind, pattern in TOKENS:
         if kind == "constant" and DECLARED_ARRAY.match(line):
             continue
