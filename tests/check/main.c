@@ -25,6 +25,7 @@ static check_case *const u8s8_slide_cases[] = {check_depthwise_int8, NULL};
 static check_case *const winograd_input_cases[] = {check_winograd, NULL};
 static check_case *const winograd_output_cases[] = {check_winograd, NULL};
 static check_case *const i16_winograd_input_cases[] = {check_winograd_int8, NULL};
+static check_case *const i16_winograd_weights_cases[] = {check_winograd_int8, NULL};
 static check_case *const i32_winograd_output_cases[] = {check_winograd_int8, NULL};
 static check_case *const f32_columns_cases[] = {check_conv_channels, NULL};
 static check_case *const f32_expand_cases[] = {check_f32_expand, NULL};

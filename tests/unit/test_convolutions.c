@@ -246,6 +246,26 @@ static void bytes_without_weights_count_as_the_largest(void **state) {
   }
 }
 
+// A weight takes a byte where its zero point is the natural one, and two where it is not; the room of a thread stays
+// below that of second-level caches, whatever the channels and the plane.
+static void bytes_take_little_memory(void **state) {
+  (void)state;
+  enum { SPARE = 4096, ROOM = 1 << 20 };
+  const int64_t shapes[][3] = {{16, 64, 56}, {64, 512, 14}, {128, 128, 56}, {32, 32, 112}};
+  for (int i = 0; i < 4; i++)
+    for (int32_t zero = 0; zero < 2; zero++) {
+      dq_conv_int8_parameters q = {.shape = three_by_three(shapes[i][0], shapes[i][1], shapes[i][2])};
+      q.weight_signed = true, q.weight_zero_points = &zero, q.weight_zero_point_count = 1;
+      q.shape.algorithm = DQ_CONV_winograd;
+      dq_conv_plan plan;
+      assert_int_equal(dq_conv_int8_plan(&q, 0, &plan, NULL), DQ_OK);
+      assert_string_equal(dq_conv_algorithm_name(&plan), "winograd");
+      size_t weights = (size_t)(9 * shapes[i][0] * shapes[i][1]) * (zero ? 2 : 1);
+      assert_in_range(dq_conv_packed_bytes(&plan), weights, weights + SPARE);
+      assert_in_range(dq_conv_scratch_bytes(&plan, 1), 1, ROOM);
+    }
+}
+
 // ---- Depthwise on bytes ----
 // One channel of out_width columns and three rows, every input under a window: the sums against the plain loops.
 static void same_sums(dq_conv_int8_parameters q) {
@@ -296,6 +316,7 @@ int main(void) {
       cmocka_unit_test(tails_as_steps_of_their_own),
       cmocka_unit_test(bytes_in_large_tiles_up_to_where_they_fit),
       cmocka_unit_test(bytes_without_weights_count_as_the_largest),
+      cmocka_unit_test(bytes_take_little_memory),
       cmocka_unit_test(depthwise_bytes_at_all_distances),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,7 +61,8 @@ typedef struct dq_conv_channels_plan {
 typedef struct dq_conv_winograd_plan {
   int size;
   int64_t high, wide, rows;
-  const struct dq_kernel *input, *output; // the transforms
+  bool bytes;                                       // 8 bits: weights less their zero points are int8
+  const struct dq_kernel *input, *output, *weights; // the transforms; weights: 8 bits only
 } dq_conv_winograd_plan;
 
 typedef struct dq_conv_plan {

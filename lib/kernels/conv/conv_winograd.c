@@ -8,19 +8,22 @@
 // In 8 bits the sums are exact (conv_winograd_int8.c): values are words of two int16, of two input channels.
 //
 // A band is some rows of tiles; what it holds between the steps should stay in the second-level cache.
-// Packed: header; [out_channels] bias (float32); [places][panels][in words][panel_rows] transformed weights; a word is
-// an input channel, or two of them in 8 bits.
-// Scratch: per thread a padded plane, its parts, lines of output, in 8 bits rows of output as int32; values [places]
-// [panels of columns][in words][columns] and sums [places][out_channels][tiles] of one band per thread.
+// Packed: header; [out_channels] bias, [places][panels][in words][panel_rows] transformed weights; a word is an input
+// channel. In 8 bits the weights of conv_winograd_int8.c.
+// Scratch: per thread a padded plane, its parts, lines of output, in 8 bits rows of output as int32 and the room of
+// conv_winograd_int8.c; values [places][panels of columns][in words][columns] and, in float32, sums [places]
+// [out_channels][tiles] of one band per thread.
 #include "lib/kernels/conv/conv_internal.h"
 #include "lib/kernels/conv/conv_winograd_int8.h"
 
 #include <string.h>
 
 enum {
-  BAND_BYTES = 3 * 512 * 1024, // of values and sums, for a second-level cache of 2 MB
-  SKEW = 16,                   // words between places, so that they do not fall on the same lines of a cache
-  VECTORS = 80,                // words read or written past the end of buffers: m + 1 vectors of at most 16
+  BAND_BYTES = 3 * 512 * 1024,  // of values and sums, for a second-level cache of 2 MB
+  BAND_BYTES_INT8 = 512 * 1024, // the same in 8 bits, for one of 1 MB; sums of a panel of output channels
+  PANEL_ROWS = 8,               // about as many output channels are one
+  SKEW = 16,                    // words between places, so that they do not fall on the same lines of a cache
+  VECTORS = 80,                 // words read or written past the end of buffers: m + 1 vectors of at most 16
 };
 
 static int64_t side(int size) { return size + 2; }
@@ -53,18 +56,20 @@ static bool applicable(const dq_conv_plan *plan) {
 // Estimates that no measurement in docs/experiments stands behind; results do not depend on them, only time does. The
 // time of a multiply-add of the products, in multiply-adds, where a band fits the second-level cache and where it does
 // not; operations of both transforms for each value of a tile, and how many times as much an output takes in 8 bits,
-// where a multiply-add takes half; how much more products may take where each thread then has bands of its own.
+// where a multiply-add takes half; how much more products may take where each thread then has bands of its own; a
+// weight that a band reads, or transforms.
 static const double PRODUCT_IN_CACHE = 1.1, PRODUCT_BEYOND_CACHE = 1.5, TRANSFORM = 10, OWN_BANDS_WORTH = 1.2,
-                    OUTPUTS_INT8 = 2.5;
+                    OUTPUTS_INT8 = 2.5, WEIGHT = 1, WEIGHT_INT8 = 0.25;
 
 // Time in multiply-adds of whole vectors: products, transforms, weights brought from memory.
 static double band_cost(const dq_conv_plan *plan, int size, int64_t tiles) {
   const dq_conv_parameters *p = &plan->shape;
   int64_t vectors = dq_ceil_div(tiles, DQ_COST_LANES);
   double in = (double)p->in_channels, out = (double)p->out_channels, v = (double)vectors;
-  double count = (double)(side(size) * side(size));
-  double bytes = count * ((plan->float32 ? in : in / 2) + out) * v * DQ_COST_LANES * 4;
-  double products = count * in * out * (v * (bytes > BAND_BYTES ? PRODUCT_BEYOND_CACHE : PRODUCT_IN_CACHE) + 1);
+  double count = (double)(side(size) * side(size)), rows = plan->float32 ? in + out : in / 2 + PANEL_ROWS;
+  bool beyond = count * rows * v * DQ_COST_LANES * 4 > (plan->float32 ? BAND_BYTES : BAND_BYTES_INT8);
+  double weight = plan->float32 ? WEIGHT : WEIGHT_INT8;
+  double products = count * in * out * (v * (beyond ? PRODUCT_BEYOND_CACHE : PRODUCT_IN_CACHE) + weight);
   return products + (in + (plan->float32 ? out : OUTPUTS_INT8 * out)) * v * TRANSFORM * count;
 }
 
@@ -105,10 +110,10 @@ static void prepare(dq_conv_plan *plan) {
   plan->multiply = dq_kernel_find(plan->float32 ? DQ_OPERATION_f32_tile : DQ_OPERATION_i16_tile, plan->cpu);
   plan->word_values = plan->float32 ? 1 : 2;
   plan->group_words = dq_ceil_div(plan->shape.in_channels, plan->word_values);
-  if (!plan->float32) dq_winograd_int8_prepare(plan);
   int64_t out = plan->shape.out_channels;
   plan->panel_rows = dq_ceil_div(out, dq_ceil_div(out, plan->multiply->rows));
   choose_tiles(plan, &plan->winograd);
+  if (!plan->float32) dq_winograd_int8_prepare(plan);
   plan->winograd.input =
       dq_kernel_find(plan->float32 ? DQ_OPERATION_winograd_input : DQ_OPERATION_i16_winograd_input, plan->cpu);
   plan->winograd.output =
@@ -120,6 +125,7 @@ static void prepare(dq_conv_plan *plan) {
 static int64_t place_words(const dq_conv_plan *plan) { return panels(plan) * plan->group_words * plan->panel_rows; }
 
 static size_t packed_words(const dq_conv_plan *plan) {
+  if (!plan->float32) return DQ_CONV_HEADER_WORDS + dq_winograd_int8_packed_words(plan);
   return DQ_CONV_HEADER_WORDS + dq_words(plan->shape.out_channels) + dq_words(places(plan) * place_words(plan));
 }
 
@@ -146,16 +152,13 @@ static void transform_weights(int size, const float *weights, double *to) {
 static void pack(const dq_conv_plan *plan, const void *weights, const void *bias, uint32_t *packed) {
   const dq_conv_parameters *p = &plan->shape;
   memset(packed, 0, packed_words(plan) * 4);
-  packed[0] = bias != NULL;
-  dq_conv_pack_bias(plan, bias, packed + DQ_CONV_HEADER_WORDS);
-  dq_winograd_weights form = {.words = packed + DQ_CONV_HEADER_WORDS + dq_words(p->out_channels),
-                              .place_words = place_words(plan),
-                              .size = plan->winograd.size};
   if (!plan->float32) {
-    dq_winograd_int8_pack(plan, weights, &form);
+    dq_winograd_int8_pack(plan, weights, packed + DQ_CONV_HEADER_WORDS);
     return;
   }
-  float *first = (float *)form.words;
+  packed[0] = bias != NULL;
+  dq_conv_pack_bias(plan, bias, packed + DQ_CONV_HEADER_WORDS);
+  float *first = (float *)packed + DQ_CONV_HEADER_WORDS + dq_words(p->out_channels);
   const float *from = weights;
   for (int64_t o = 0; o < p->out_channels; o++)
     for (int64_t c = 0; c < p->in_channels; c++, from += 9) {
@@ -182,14 +185,18 @@ static size_t parts_area(const dq_conv_plan *plan) {
   return dq_words(plan->winograd.size * side(plan->winograd.size) * part_stride(plan));
 }
 static int64_t line_stride(const dq_conv_plan *plan) { return plan->winograd.size * band_columns(plan) + VECTORS; }
+static size_t lines_area(const dq_conv_plan *plan) { return dq_words(plan->winograd.size * line_stride(plan)); }
+static size_t rows_area(const dq_conv_plan *plan) {
+  return dq_words(plan->winograd.rows * plan->winograd.size * plan->shape.out_width);
+}
 static size_t thread_area(const dq_conv_plan *plan) {
-  size_t rows = plan->float32 ? 0 : dq_words(plan->winograd.rows * plan->winograd.size * plan->shape.out_width);
-  return plane_area(plan) + parts_area(plan) + dq_words(plan->winograd.size * line_stride(plan)) + rows;
+  size_t area = plane_area(plan) + parts_area(plan) + lines_area(plan);
+  return plan->float32 ? area : area + rows_area(plan) + dq_winograd_int8_room(plan, band_columns(plan));
 }
 static int64_t value_stride(const dq_conv_plan *plan) { return band_columns(plan) * plan->group_words + SKEW; }
 static int64_t sum_stride(const dq_conv_plan *plan) { return band_columns(plan) * plan->shape.out_channels + SKEW; }
 static size_t band_area(const dq_conv_plan *plan) {
-  return dq_words(places(plan) * (value_stride(plan) + sum_stride(plan)));
+  return dq_words(places(plan) * (value_stride(plan) + (plan->float32 ? sum_stride(plan) : 0)));
 }
 
 // Whether each thread gets as many bands.
@@ -282,21 +289,37 @@ static void multiply_places(const band *b, int64_t from, int64_t end) {
   const dq_conv_call *call = b->stage->call;
   const dq_conv_plan *plan = call->plan;
   const dq_conv_parameters *p = &plan->shape;
-  int64_t width = plan->multiply->columns, columns = band_columns(plan), tiles = b->rows * plan->winograd.wide;
+  int64_t columns = band_columns(plan), tiles = b->rows * plan->winograd.wide;
   const float *weights = (const float *)call->packed + DQ_CONV_HEADER_WORDS + dq_words(p->out_channels);
-  dq_tile tile = {.a_stride = plan->panel_rows, .b_stride = width, .c_stride = columns, .depth = plan->group_words};
+  dq_tile tile = {.a_stride = plan->panel_rows, .b_stride = plan->multiply->columns, .c_stride = columns};
+  tile.depth = plan->group_words;
   for (int64_t place = from; place < end; place++)
     for (int64_t row = 0; row < p->out_channels; row += plan->panel_rows) {
       tile.a = weights + place * place_words(plan) + row * plan->group_words;
       tile.rows = (int)dq_min_i64(plan->panel_rows, p->out_channels - row);
-      for (int64_t at = 0; at < tiles; at += width) {
-        tile.b = b->values + place * value_stride(plan) + at * plan->group_words;
-        tile.c = b->sums + place * sum_stride(plan) + row * columns + at;
-        tile.columns = (int)dq_min_i64(width, dq_ceil_div(tiles - at, width / 2) * (width / 2));
-        tile.ahead = at ? NULL : (const float *)tile.a + tile.depth * tile.a_stride; // the next panel
-        ((dq_tile_function *)plan->multiply->function)(&tile);
-      }
+      tile.ahead = (const float *)tile.a + tile.depth * tile.a_stride; // the next panel
+      dq_winograd_multiply(plan, &tile, b->values + place * value_stride(plan),
+                           b->sums + place * sum_stride(plan) + row * columns, tiles);
     }
+}
+
+// The transform of the sums of a channel, but for what depends on the channel.
+static dq_winograd_output output_form(const band *b) {
+  const dq_conv_plan *plan = b->stage->call->plan;
+  dq_bounds bounds = dq_conv_bounds(plan);
+  int64_t row = b->first * plan->winograd.size;
+  return (dq_winograd_output){.size = plan->winograd.size,
+                              .tiles_high = b->rows,
+                              .tiles_wide = plan->winograd.wide,
+                              .place_stride = sum_stride(plan),
+                              .lines = b->lines,
+                              .line_stride = line_stride(plan),
+                              .rows = dq_min_i64(b->rows * plan->winograd.size, plan->shape.out_height - row),
+                              .width = plan->shape.out_width,
+                              .leaky = bounds.leaky,
+                              .low = bounds.low,
+                              .high = bounds.high,
+                              .alpha = bounds.alpha};
 }
 
 static void transform_sums(const band *b, int64_t from, int64_t end) {
@@ -304,28 +327,11 @@ static void transform_sums(const band *b, int64_t from, int64_t end) {
   const dq_conv_plan *plan = call->plan;
   const dq_conv_parameters *p = &plan->shape;
   const uint32_t *packed = call->packed;
-  dq_bounds bounds = dq_conv_bounds(plan);
   int64_t row = b->first * plan->winograd.size;
-  dq_winograd_output form = {.size = plan->winograd.size,
-                             .tiles_high = b->rows,
-                             .tiles_wide = plan->winograd.wide,
-                             .place_stride = sum_stride(plan),
-                             .lines = b->lines,
-                             .line_stride = line_stride(plan),
-                             .rows = dq_min_i64(b->rows * plan->winograd.size, p->out_height - row),
-                             .width = p->out_width,
-                             .has_bias = packed[0] != 0,
-                             .leaky = bounds.leaky,
-                             .low = bounds.low,
-                             .high = bounds.high,
-                             .alpha = bounds.alpha};
+  dq_winograd_output form = output_form(b);
+  form.has_bias = packed[0] != 0;
   for (int64_t o = from; o < end; o++) {
     form.from = b->sums + o * band_columns(plan);
-    if (!plan->float32) {
-      form.to = b->lines + plan->winograd.size * line_stride(plan);
-      dq_winograd_int8_output(call, b->stage->image, o, row, &form);
-      continue;
-    }
     form.to = (float *)call->output + ((b->stage->image * p->out_channels + o) * p->out_height + row) * p->out_width;
     form.bias = ((const float *)packed)[DQ_CONV_HEADER_WORDS + o];
     ((dq_winograd_output_function *)plan->winograd.output->function)(&form);
@@ -333,11 +339,32 @@ static void transform_sums(const band *b, int64_t from, int64_t end) {
   }
 }
 
+// 8 bits: panels of output channels.
+static void make_outputs(const band *b, int64_t from, int64_t end) {
+  const dq_conv_plan *plan = b->stage->call->plan;
+  float *rows = b->lines + lines_area(plan);
+  dq_winograd_band made = {.call = b->stage->call,
+                           .image = b->stage->image,
+                           .row = b->first * plan->winograd.size,
+                           .tiles = b->rows * plan->winograd.wide,
+                           .columns = band_columns(plan),
+                           .values = b->values,
+                           .value_stride = value_stride(plan),
+                           .room = (uint32_t *)rows + rows_area(plan),
+                           .form = output_form(b)};
+  made.form.to = rows;
+  dq_winograd_int8_outputs(&made, from, end);
+}
+
 static void band_task(void *argument, int64_t index, int thread) {
   const stage *s = argument;
   const dq_conv_plan *plan = s->call->plan;
   band b = band_of(s, index, thread, thread);
   transform_channels(&b, 0, plan->group_words);
+  if (!plan->float32) {
+    make_outputs(&b, 0, panels(plan));
+    return;
+  }
   multiply_places(&b, 0, places(plan));
   transform_sums(&b, 0, plan->shape.out_channels);
 }
@@ -352,6 +379,18 @@ static void band_task(void *argument, int64_t index, int thread) {
 SHARED_STEP(share_channels, transform_channels, s->call->plan->group_words)
 SHARED_STEP(share_places, multiply_places, places(s->call->plan))
 SHARED_STEP(share_sums, transform_sums, s->call->plan->shape.out_channels)
+SHARED_STEP(share_outputs, make_outputs, panels(s->call->plan))
+
+static void share_band(stage *s) {
+  dq_pool *pool = s->call->pool;
+  dq_pool_run(pool, s->tasks, share_channels, s);
+  if (s->call->plan->float32) {
+    dq_pool_run(pool, s->tasks, share_places, s);
+    dq_pool_run(pool, s->tasks, share_sums, s);
+  } else {
+    dq_pool_run(pool, s->tasks, share_outputs, s);
+  }
+}
 
 static void run(const dq_conv_call *call) {
   enum { SHARES = 4 }; // of a step that threads share, for each
@@ -364,11 +403,7 @@ static void run(const dq_conv_call *call) {
   bool own = is_even(plan, threads);
   for (s.image = 0; s.image < plan->shape.batch; s.image++) {
     if (own) dq_pool_run(call->pool, bands(plan), band_task, &s);
-    for (s.band = 0; !own && s.band < bands(plan); s.band++) {
-      dq_pool_run(call->pool, s.tasks, share_channels, &s);
-      dq_pool_run(call->pool, s.tasks, share_places, &s);
-      dq_pool_run(call->pool, s.tasks, share_sums, &s);
-    }
+    for (s.band = 0; !own && s.band < bands(plan); s.band++) share_band(&s);
   }
 }
 

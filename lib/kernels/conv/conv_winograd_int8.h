@@ -9,23 +9,45 @@ bool dq_winograd_int8_pays(const dq_conv_plan *plan);
 // Whether every output of tiles of this size (2 or 4) is the exact sum, whatever the input. Reads the weights of the
 // plan; where they are not known, all of them count as the largest of their type.
 bool dq_winograd_int8_is_exact(const dq_conv_plan *plan, int size);
-// Finds the kernels of the plan, whose word_values are set.
+// Finds the kernels of the plan, whose word_values and size of tiles are set.
 void dq_winograd_int8_prepare(dq_conv_plan *plan);
 
-// Packed weights: words[place][panel][in word][row of the panel], zeros before.
-typedef struct dq_winograd_weights {
-  uint32_t *words;
-  int64_t place_words;
-  int size;
-} dq_winograd_weights;
-// Transforms and packs weights (OIHW).
-void dq_winograd_int8_pack(const dq_conv_plan *plan, const uint8_t *weights, const dq_winograd_weights *to);
+// Words of packed weights; packs weights (OIHW).
+size_t dq_winograd_int8_packed_words(const dq_conv_plan *plan);
+void dq_winograd_int8_pack(const dq_conv_plan *plan, const uint8_t *weights, uint32_t *packed);
 
 // Stores the lines of a word of input channels from input line `first` on in form->plane, and transforms them.
 void dq_winograd_int8_input(const dq_conv_call *call, int64_t image, int64_t word, int64_t first,
                             const dq_winograd_input *form);
-// Makes rows of an output channel from output row `row` on of the sums of a band; form->to is scratch for these rows.
-void dq_winograd_int8_output(const dq_conv_call *call, int64_t image, int64_t channel, int64_t row,
-                             const dq_winograd_output *form);
+
+// A band whose values are there.
+typedef struct dq_winograd_band {
+  const dq_conv_call *call;
+  int64_t image, row;     // row: of outputs, the first
+  int64_t tiles, columns; // columns: of its room, whole panels
+  const float *values;
+  int64_t value_stride;
+  uint32_t *room;          // of dq_winograd_int8_room
+  dq_winograd_output form; // of the outputs of a channel, but for `from` and its stride; `to` is scratch for its rows
+} dq_winograd_band;
+// Words of the room in which a thread makes the outputs of bands of so many columns.
+size_t dq_winograd_int8_room(const dq_conv_plan *plan, int64_t columns);
+// The outputs of panels of output channels `from` to end - 1.
+void dq_winograd_int8_outputs(const dq_winograd_band *band, int64_t from, int64_t end);
+
+// The products of a panel of weights, tile->a, with the values of `tiles` tiles at a place, to sums of c_stride
+// columns.
+static inline void dq_winograd_multiply(const dq_conv_plan *plan, dq_tile *tile, const float *values, float *sums,
+                                        int64_t tiles) {
+  const int64_t width = plan->multiply->columns;
+  const void *ahead = tile->ahead;
+  for (int64_t at = 0; at < tiles; at += width) {
+    tile->b = values + at * plan->group_words;
+    tile->c = sums + at;
+    tile->columns = (int)dq_min_i64(width, dq_ceil_div(tiles - at, width / 2) * (width / 2));
+    tile->ahead = at ? NULL : ahead;
+    ((dq_tile_function *)plan->multiply->function)(tile);
+  }
+}
 
 #endif

@@ -1,12 +1,13 @@
 // The transforms of Winograd's minimal filtering in integers (conv_winograd_int8.c), written once for every
 // instruction set on top of vector_<set>.h: values are words of two int16 of neighbouring channels, which never
-// leave int16; sums are int32 modulo 2^32. All of it is exact.
+// leave int16, nor do weights; sums are int32 modulo 2^32. All of it is exact.
 // Sets: avx2 avx512 neon
 #include "lib/kernels/simd/vector.h"
 
 #define INLINE static inline __attribute__((always_inline))
 #define WINOGRAD_INPUT DQ_FOR_SET(dq_i16_winograd_input)
 #define WINOGRAD_OUTPUT DQ_FOR_SET(dq_i32_winograd_output)
+#define WINOGRAD_WEIGHTS DQ_FOR_SET(dq_i16_winograd_weights)
 enum { MOST = 6 }; // values along one side of a tile: m + 2
 
 // Vectors whose operators wrap, and the same bits as an f32_vector, which may be a struct.
@@ -71,3 +72,56 @@ INLINE f32_vector finish(const dq_winograd_output *w, f32_vector x, const int m,
 }
 
 #include "lib/kernels/product/winograd_loops_body.h"
+
+// ---- Weights: lanes are kernels side by side ----
+enum { LANES = 2 * V_WORDS };
+
+// y = G x, scaled as forms.h says
+INLINE void transform_kernel(const u16_lanes *x, u16_lanes *y, const int m) {
+  u16_lanes sum = x[0] + x[2], far = x[0] + (x[2] << 2), twice = x[1] << 1;
+  if (m == 2) {
+    y[0] = x[0] << 1;
+    y[1] = sum + x[1];
+    y[2] = sum - x[1];
+    y[3] = x[2] << 1;
+    return;
+  }
+  y[0] = x[0] + (x[0] << 1);
+  y[1] = -(sum + x[1]);
+  y[2] = x[1] - sum;
+  y[3] = far + twice;
+  y[4] = far - twice;
+  y[5] = x[2] + (x[2] << 1);
+}
+
+INLINE u16_lanes load_weights(const dq_winograd_weights *w, int64_t at, const bool int16) {
+  u16_lanes x;
+  i32_vector wide = int16 ? i32_load((const int16_t *)w->from + at) : i16_of_int8((const int8_t *)w->from + at);
+  __builtin_memcpy(&x, &wide, sizeof x);
+  return x;
+}
+
+INLINE void weights(const dq_winograd_weights *w, const int m, const bool int16) {
+  const int side = m + 2;
+  for (int64_t i = 0; i < w->count; i += LANES) {
+    u16_lanes half[MOST][3];
+    for (int j = 0; j < 3; j++) {
+      u16_lanes x[3], y[MOST];
+      for (int k = 0; k < 3; k++) x[k] = load_weights(w, (3 * k + j) * w->count + i, int16);
+      transform_kernel(x, y, m);
+      for (int k = 0; k < side; k++) half[k][j] = y[k];
+    }
+    for (int k = 0; k < side; k++) {
+      u16_lanes y[MOST];
+      transform_kernel(half[k], y, m);
+      for (int j = 0; j < side; j++) __builtin_memcpy(w->to + (k * side + j) * w->place_stride + i, &y[j], sizeof y[j]);
+    }
+  }
+}
+
+void WINOGRAD_WEIGHTS(const dq_winograd_weights *w) {
+  if (w->size == 2 && w->int16) weights(w, 2, true);
+  else if (w->size == 2) weights(w, 2, false);
+  else if (w->int16) weights(w, 4, true);
+  else weights(w, 4, false);
+}

@@ -273,6 +273,19 @@ typedef void dq_winograd_output_function(const dq_winograd_output *output);
 typedef dq_winograd_output_function dq_i32_winograd_output_function;
 enum { DQ_INVERSE_OF_9 = 0x38e38e39 }; // modulo 2^32
 
+// Transforms the weights of 3x3 kernels for i16_winograd_input, `count` kernels side by side: G g G^T with the rows of
+// G times 2, 2, 2 and 2 (size 2) or 12, 6, 6, 24, 24 and 3 (size 4). Weights are -255 to 255. Reads and writes up to a
+// vector past the end of each row of `count` values.
+typedef struct dq_winograd_weights {
+  int size;
+  bool int16;       // weights are int16, else int8
+  const void *from; // tap t of kernel i at from[t * count + i]
+  int64_t count;
+  int16_t *to; // place p of kernel i at to[p * place_stride + i]
+  int64_t place_stride;
+} dq_winograd_weights;
+typedef void dq_i16_winograd_weights_function(const dq_winograd_weights *weights);
+
 // What follows the activation of a float32 convolution, in place on values[count]: x sigmoid(x) with `silu`; then
 // + addend[count] unless NULL; then the bounds or slope as in dq_tile.
 typedef struct dq_tail {

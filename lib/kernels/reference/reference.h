@@ -27,6 +27,7 @@ dq_i16_correlate_function dq_i16_correlate_c;
 dq_winograd_input_function dq_winograd_input_c;
 dq_winograd_output_function dq_winograd_output_c;
 dq_i16_winograd_input_function dq_i16_winograd_input_c;
+dq_i16_winograd_weights_function dq_i16_winograd_weights_c;
 dq_i32_winograd_output_function dq_i32_winograd_output_c;
 dq_f32_columns_function dq_f32_columns_c;
 dq_f32_expand_function dq_f32_expand_c;

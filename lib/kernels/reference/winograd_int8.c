@@ -62,6 +62,43 @@ void dq_i16_winograd_input_c(const dq_winograd_input *w) {
   }
 }
 
+// y = G x, three values to size + 2, with scaled rows
+static void transform_kernel(const int *x, int *y, int size) {
+  int sum = x[0] + x[2], far = x[0] + 4 * x[2];
+  if (size == 2) {
+    y[0] = 2 * x[0];
+    y[1] = sum + x[1];
+    y[2] = sum - x[1];
+    y[3] = 2 * x[2];
+    return;
+  }
+  y[0] = 3 * x[0];
+  y[1] = -sum - x[1];
+  y[2] = x[1] - sum;
+  y[3] = far + 2 * x[1];
+  y[4] = far - 2 * x[1];
+  y[5] = 3 * x[2];
+}
+
+void dq_i16_winograd_weights_c(const dq_winograd_weights *w) {
+  const int side = w->size + 2;
+  for (int64_t i = 0; i < w->count; i++) {
+    int half[SIDE][3], x[3], y[SIDE] = {0}; // half: transformed down the columns
+    for (int j = 0; j < 3; j++) {
+      for (int k = 0; k < 3; k++) {
+        int64_t at = (3 * k + j) * w->count + i;
+        x[k] = w->int16 ? ((const int16_t *)w->from)[at] : ((const int8_t *)w->from)[at];
+      }
+      transform_kernel(x, y, w->size);
+      for (int k = 0; k < side; k++) half[k][j] = y[k];
+    }
+    for (int k = 0; k < side; k++) {
+      transform_kernel(half[k], y, w->size);
+      for (int j = 0; j < side; j++) w->to[(k * side + j) * w->place_stride + i] = (int16_t)y[j];
+    }
+  }
+}
+
 // An output without the scale of the transform: the odd part, 9, is taken back by its inverse modulo 2^32, the rest by
 // a division, which is exact.
 static int32_t unscaled(uint32_t y, int size, int i, int k) {

@@ -82,6 +82,8 @@ static inline __m256i i16_weight(const void *p) { return i32_broadcast(p); }
 static inline __m256i i16_dot(__m256i sum, __m256i b, __m256i a) {
   return _mm256_add_epi32(sum, _mm256_madd_epi16(b, a));
 }
+// As many int8 as there are int16 in a vector, widened.
+static inline __m256i i16_of_int8(const void *p) { return _mm256_cvtepi8_epi16(_mm_loadu_si128(p)); }
 
 // Words of four bytes, b unsigned, a signed: neighbouring products added in 16 bits, which saturates, then in 32.
 #define PAIR_TILE_ROWS 6

@@ -84,6 +84,8 @@ static inline __m512i i16_weight(const void *p) { return i32_broadcast(p); }
 static inline __m512i i16_dot(__m512i sum, __m512i b, __m512i a) {
   return _mm512_add_epi32(sum, _mm512_madd_epi16(b, a));
 }
+// As many int8 as there are int16 in a vector, widened.
+static inline __m512i i16_of_int8(const void *p) { return _mm512_cvtepi8_epi16(_mm256_loadu_si256(p)); }
 
 // Words of four bytes, b unsigned, a signed: neighbouring products added in 16 bits, which saturates, then in 32.
 #define PAIR_TILE_ROWS 12

@@ -161,6 +161,11 @@ static inline i32_vector i16_dot(i32_vector sum, int16x8x2_t b, int16x4_t a) {
   sum.high = vmlal_high_lane_s16(sum.high, b.val[1], a, 1);
   return sum;
 }
+// As many int8 as there are int16 in a vector, widened.
+static inline i32_vector i16_of_int8(const void *p) {
+  const int8x16_t x = vld1q_s8(p);
+  return (i32_vector){vreinterpretq_s32_s16(vmovl_s8(vget_low_s8(x))), vreinterpretq_s32_s16(vmovl_high_s8(x))};
+}
 
 // ---- Bytes: 16 ----
 typedef uint8x16_t u8_vector;
