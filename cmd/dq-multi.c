@@ -46,12 +46,13 @@ static const dq_option rows[] = {
     {.name = "slice",
      .type = DQ_OPTION_TIME,
      .maximum = 1e6,
-     .preset = "4ms",
+     .preset = "10ms",
      DQ_INTO(multi_options, slice),
      .help = "prefer requests of the network that a worker ran last for up to this time (0: never)",
      .details = "A worker that has ended a request runs the next one of the same network in place of one that came "
-                "before it and has the same priority or deadline, for up to this time, as the weights of the network "
-                "are in the cache of the worker's processor. No request is preferred where it alone takes longer."},
+                "before it and is as urgent, for up to this time, as the weights of the network are in the cache of "
+                "the worker's processor. Nothing is preferred while a request waits that has a deadline, such as a "
+                "picture of fps=, nor a request that itself takes longer."},
     {.name = "auto",
      .type = DQ_OPTION_FLAG,
      DQ_INTO(multi_options, measures),

@@ -34,8 +34,8 @@ typedef struct dq_queue_options {
   // measures for each network, on noise, for half a second or three rounds.
   const char *threads;
   // The time slice, seconds: a thread that has ended a request runs the next one of the same network, whose weights its
-  // processor has in the cache, in place of one that came before it and is as urgent, for up to this time; default
-  // 0.004, 0: never.
+  // processor has in the cache, in place of one that came before it and is as urgent, for up to this time, while no
+  // request waits that has a deadline; default 0.01, 0: never.
   double slice;
 } dq_queue_options;
 

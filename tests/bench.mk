@@ -75,19 +75,21 @@ bench-multi: all $(B)/models/.made $(BENCH_PYTHON) $(MULTI_integers)
 	$(BENCH_PYTHON) -B tests/bench/multi.py $(B) $(foreach mix,alike others integers larger,$(mix)=$(call joined,$(MULTI_$(mix)))) --peers \
 	  --csv $(B)/$@.csv --idle $(call joined,$(MULTI_one) $(MULTI_squeezenet)) --many $(B)/models/small.onnx --threads $(MULTI_squeezenet) $(MULTI_OPTIONS)
 
-## bench-multi-large: four large networks with random weights at once, alike and mixed, decomposed and not, in processes and in dq-multi: BUILD/bench-multi-large.csv
+## bench-multi-large: four large networks with random weights at once, alike and mixed, decomposed and not, in processes and in dq-multi: BUILD/bench-multi-large.csv (in 10 minutes: LARGE_ALIKE='resnet152 vgg16 regnety32gf' MULTI_OPTIONS='--rounds 2 --seconds 3')
 # Multiply-accumulates less in %: Kim, Kim, Kim, JKIICE 26(6), 2022, as in tests/networks.
 LARGE_inception_v3 = 62.8
 LARGE_resnet152 = 38.6
 LARGE_vgg16 = 81
 LARGE_regnety32gf = 35.8
 LARGE = inception_v3 resnet152 vgg16 regnety32gf
-$(B)/networks/tucker/%.onnx: $(B)/networks/%.onnx $(B)/dq-tucker
+LARGE_ALIKE = $(LARGE)
+# By name: a pattern for networks/tucker/%.onnx gives way to that for networks/%.onnx while the network is not there.
+$(LARGE:%=$(B)/networks/tucker/%.onnx): $(B)/networks/tucker/%.onnx: $(B)/networks/%.onnx $(B)/dq-tucker
 	@mkdir -p $(@D)
 	$(B)/dq-tucker $< --macs=-$(LARGE_$*)% --untimed -o $@ -q >/dev/null
 large_mix = $1=$(call joined,$(patsubst %,$(B)/networks/%.onnx,$2)):$(call joined,$(patsubst %,$(B)/networks/tucker/%.onnx,$2))
 bench-multi-large: all $(patsubst %,$(B)/networks/tucker/%.onnx,$(LARGE))
-	$(PYTHON) -B tests/bench/multi.py $(B) $(foreach n,$(LARGE),$(call large_mix,$n,$n $n $n $n)) $(call large_mix,mixed,$(LARGE)) \
+	$(PYTHON) -B tests/bench/multi.py $(B) $(foreach n,$(LARGE_ALIKE),$(call large_mix,$n,$n $n $n $n)) $(call large_mix,mixed,$(LARGE)) \
 	  --title "Large networks with random weights, four at once, decomposed and not" --target $@ --csv $(B)/$@.csv $(MULTI_OPTIONS)
 
 ## bench-clock: what dq-multi keeps on the real clock of a machine without other work, each figure with its bound, in 4 minutes: BUILD/bench-clock.csv (MULTI_OPTIONS='--rounds 3')

@@ -29,7 +29,7 @@ struct dq_request {
 
 // ---- Queues ----
 
-static const dq_queue_options queue_defaults = {.job_time = 0.001, .slice = 0.004};
+static const dq_queue_options queue_defaults = {.job_time = 0.001, .slice = 0.01};
 
 void dq_queue_defaults(dq_queue_options *options, size_t size) {
   dq_api_set_defaults(options, size, &queue_defaults, sizeof *options);

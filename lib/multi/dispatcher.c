@@ -48,14 +48,20 @@ static void take_out(dq_task_heap *heap, dq_task *task) {
 
 // ---- Networks: their tasks that have not begun, by arrival ----
 
-static void append(dq_dispatched_network *network, dq_task *task) {
+static int has_deadline(const dq_task *task) { return task->deadline != INT64_MAX; }
+
+static void append(dq_dispatcher *dispatcher, dq_task *task) {
+  dq_dispatched_network *network = &dispatcher->networks[task->network];
+  dispatcher->with_deadline += has_deadline(task);
   task->before = network->last;
   task->after = NULL;
   *(network->last ? &network->last->after : &network->oldest) = task;
   network->last = task;
 }
 
-static void unlink_task(dq_dispatched_network *network, dq_task *task) {
+static void unlink_task(dq_dispatcher *dispatcher, dq_task *task) {
+  dq_dispatched_network *network = &dispatcher->networks[task->network];
+  dispatcher->with_deadline -= has_deadline(task);
   *(task->before ? &task->before->after : &network->oldest) = task->after;
   *(task->after ? &task->after->before : &network->last) = task->before;
 }
@@ -103,17 +109,18 @@ dq_status dq_dispatcher_add(dq_dispatcher *dispatcher, dq_task *task, dq_error *
   task->begun = false;
   set_rank(dispatcher, task);
   push(&dispatcher->waiting, task);
-  append(&dispatcher->networks[task->network], task);
+  append(dispatcher, task);
   return DQ_OK;
 }
 
 static dq_task *first_of(const dq_task_heap *heap) { return heap->count ? heap->tasks[0] : NULL; }
 
-// The task that runs in place of `first`, which has not begun: of the worker's network, if that is another one and the
-// time slice is not over, else `first`.
+// The task that runs in place of `first`, which has not begun: of the worker's network, if that is another one, the
+// time slice is not over and nobody waits who has a deadline, else `first`.
 static dq_task *choose_begin(dq_dispatcher *dispatcher, dq_task *first, dq_worker_slice *slice) {
   dq_task *own = slice->network ? dispatcher->networks[slice->network - 1].oldest : NULL;
-  bool stays = own && own != first && own->rank == first->rank && slice->passed + own->cost <= dispatcher->slice;
+  bool other = own && own != first && own->rank == first->rank && !dispatcher->with_deadline;
+  bool stays = other && slice->passed + own->cost <= dispatcher->slice;
   slice->passed = stays ? slice->passed + own->cost : 0;
   return stays ? own : first;
 }
@@ -121,7 +128,7 @@ static dq_task *choose_begin(dq_dispatcher *dispatcher, dq_task *first, dq_worke
 // `preferred`: it passes by one that came before, which does not run between its jobs either.
 static void begin(dq_dispatcher *dispatcher, dq_task *task, bool preferred) {
   take_out(&dispatcher->waiting, task);
-  unlink_task(&dispatcher->networks[task->network], task);
+  unlink_task(dispatcher, task);
   if (preferred) task->order = --dispatcher->preferred;
   dispatcher->frames--;
   task->begun = true;
@@ -151,5 +158,5 @@ void dq_dispatcher_end(dq_dispatcher *dispatcher, dq_task *task) {
 void dq_dispatcher_remove(dq_dispatcher *dispatcher, dq_task *task) {
   take_out(task->begun ? &dispatcher->begun : &dispatcher->waiting, task);
   if (task->begun) dq_dispatcher_end(dispatcher, task);
-  else unlink_task(&dispatcher->networks[task->network], task);
+  else unlink_task(dispatcher, task);
 }

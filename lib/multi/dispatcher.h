@@ -5,9 +5,9 @@
 // many frames. A request that has not begun can run only where a frame is free.
 //
 // A worker that has ended a request runs the next one of the same network in place of one that came before it and has
-// the same rank, for as long as a time slice: the weights are in the cache of its processor then (M. S. Squillante, E.
-// D. Lazowska, Using Processor-Cache Affinity Information in Shared-Memory Multiprocessor Scheduling, IEEE Transactions
-// on Parallel and Distributed Systems 4(2), 1993).
+// the same rank, for as long as a time slice, while no request that has a deadline waits: the weights are in the cache
+// of its processor then (M. S. Squillante, E. D. Lazowska, Using Processor-Cache Affinity Information in Shared-Memory
+// Multiprocessor Scheduling, IEEE Transactions on Parallel and Distributed Systems 4(2), 1993).
 #ifndef DQ_MULTI_DISPATCHER_H
 #define DQ_MULTI_DISPATCHER_H
 
@@ -56,6 +56,7 @@ typedef struct dq_dispatcher {
   dq_dispatched_network *networks; // [network_count]
   int network_count;
   int64_t turn, number; // the turn of the task that ran last; the number of the next task
+  int with_deadline;    // tasks that have not begun and have a deadline
   int64_t preferred;    // the order of the last task that passed by another one; 0: none has
 } dq_dispatcher;
 

@@ -65,11 +65,11 @@ class Machine:
 
     def processes(self, models, *more):
         """Runs of each, in a second and in all, and the processor time of all without that of loading."""
-        loading = sum(self.answer(self.bench(model, 1, *more, warmup=0))[1] for model in models)
+        loading = {model: self.answer(self.bench(model, 1, *more, warmup=0))[1] for model in set(models)}
         running = [self.bench(model, 1000000, *more) for model in models]
         told = [self.answer(process) for process in running]
         runs = [t["run"]["runs"] for t, _ in told]
-        return rates_of(runs, self.seconds), runs, sum(processor for _, processor in told) - loading
+        return rates_of(runs, self.seconds), runs, sum(processor for _, processor in told) - sum(map(loading.get, models))
 
     def multi(self, operands, seconds, *more):
         return self.answer(self.start("dq-multi", *operands, "--duration", f"{seconds}s", *more))[0]

@@ -86,6 +86,19 @@ needs_python() { command -v python3 >/dev/null || skip "no python3 to read JSON 
   tells 'told["run"]["seconds"] >= 3 and told["run"]["processor_seconds"] < 0.03' a.json
 }
 
+@test "a hundred networks have as many threads as one" {
+  many=()
+  for i in {1..100}; do many+=("$models/small.onnx,n=0,threads=all"); done
+  for count in 1 100; do
+    dq-multi "${many[@]:0:count}" "$models/small.onnx,threads=all,fps=10" --threads 3 --duration 4s >out 2>err &
+    sleep 2
+    ls "/proc/$!/task" | wc -l >>threads
+    wait $!
+  done
+  [ "$(uniq threads | wc -l)" -eq 1 ]
+  [ "$(head -n 1 threads)" -ge 3 ]
+}
+
 @test "two cameras for 20 seconds: every picture is counted, on time, and no memory is kept" {
   needs_python
   gives 0 dq-multi "$models/small.onnx,fps=30,late=drop" "$models/small.onnx,fps=25" --duration 1s --json short.json

@@ -241,6 +241,22 @@ static void networks_get_time_slices(void **state) {
   }
 }
 
+// A request with a deadline waits for the job that runs and for those that came before it, not for a time slice.
+static void deadlines_end_time_slices(void **state) {
+  (void)state;
+  stream streams[] = {{.job = 10, .jobs = 1, .count = 500, .closed = true},
+                      {.job = 10, .jobs = 1, .count = 500, .closed = true},
+                      {.period = 97, .job = 3, .jobs = 1, .deadline = 97, .count = 90}};
+  simulation *s = simulate_on(1, 100, "fifo", streams, 3);
+  assert_in_range(longest(s, 2), 3 + 10, 3 + 10 + 10);
+  assert_true(longest(s, 0) > 100);
+  free(s);
+  streams[2].deadline = 0;
+  s = simulate_on(1, 100, "fifo", streams, 3);
+  assert_true(longest(s, 2) > 3 + 10 + 50);
+  free(s);
+}
+
 // Two long requests of one network do not keep another network waiting, which takes every second job. A network that
 // had no request for a while gets every second job from then on, not the jobs of the time before.
 static void networks_take_turns(void **state) {
@@ -299,6 +315,7 @@ int main(void) {
       cmocka_unit_test(priority_waits_for_one_job),
       cmocka_unit_test(fifo_is_fair),
       cmocka_unit_test(networks_get_time_slices),
+      cmocka_unit_test(deadlines_end_time_slices),
       cmocka_unit_test(networks_take_turns),
       cmocka_unit_test(removed_tasks_give_their_frames_back),
       cmocka_unit_test(policies_are_rows),
