@@ -57,6 +57,28 @@ static void catch_signals(void) {
   sigaction(SIGINT, &action, NULL);
 }
 
+// Before main, while libraries initialize themselves: the status is that of an interrupted command. SIGINT from the
+// program itself is OpenBLAS, which gets no memory for its threads.
+static void leave_early(int signal_number, siginfo_t *origin, void *context) {
+  static const char message[] = "dq: out of memory: a library cannot start its threads\n";
+  (void)context;
+  bool own = signal_number == SIGINT && origin->si_code == SI_TKILL && origin->si_pid == getpid();
+  if (own && write(STDERR_FILENO, message, sizeof message - 1) < 0) _exit(DQ_SYSTEM);
+  _exit(own ? DQ_SYSTEM : DQ_CANCELLED);
+}
+
+static void catch_early_signals(void) {
+  struct sigaction action = {.sa_flags = SA_SIGINFO, .sa_sigaction = leave_early};
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGTERM, &action, NULL);
+  sigaction(SIGINT, &action, NULL);
+}
+
+// What the dynamic loader calls before the initialization of libraries. Sanitizers cannot be called so early.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+__attribute__((section(".preinit_array"), used)) static void (*before_libraries)(void) = catch_early_signals;
+#endif
+
 // A closed standard stream would give its number to the next file opened, a model perhaps.
 static void hold_standard_streams(void) {
   for (int descriptor = 0; descriptor < 3; descriptor++)

@@ -64,6 +64,27 @@ plain_line() {
   [ "$status" -eq 0 ] || has "out of memory: 134217728 bytes needed" || has "cannot start"
 }
 
+# OpenBLAS raises SIGINT where its threads get no memory, before the program itself begins.
+@test "signals while libraries initialize themselves" {
+  local name memory
+  ! sanitized || skip "sanitizers have handlers of their own, and need all addresses"
+  for name in INT TERM; do
+    echo "#include <signal.h>
+__attribute__((constructor)) static void start(void) { raise(SIG$name); }" >$name.c
+    "${CC:-cc}" -shared -fPIC -o $name.so $name.c
+  done
+  gives 5 env LD_PRELOAD="$PWD/INT.so" dq-report "$models/small.onnx"
+  says "dq: out of memory: a library cannot start its threads"
+  gives 130 env LD_PRELOAD="$PWD/TERM.so" dq-report "$models/small.onnx"
+  says ""
+  for memory in {40..100}; do # MB; 127: the libraries are larger
+    status=0
+    (ulimit -v $((memory * 1000)) && exec dq-report "$models/small.onnx") >said 2>&1 || status=$?
+    [[ $status =~ ^(0|5|127)$ ]] || { echo "$memory MB: status $status" && cat said && return 1; }
+  done
+  [ "$status" -eq 0 ]
+}
+
 @test "every output that cannot be written is named" {
   mkdir folder
   local option line
