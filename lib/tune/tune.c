@@ -10,6 +10,8 @@
 enum { CONTROL_ROUNDS = 24, CONTROL_MOST = 5 * CONTROL_ROUNDS, WHOLE_LEAST = 24, WHOLE_MOST = 200 };
 // Of the time limit: until when trials go on, and how much the network as a whole may take.
 static const double SEARCH_PART = 0.65, WHOLE_PART = 0.2;
+// Seconds that the first runs may take whatever the time limit is.
+static const double CONTROL_SECONDS = 1;
 
 // ---- What is known ----
 
@@ -62,11 +64,27 @@ static dq_status add(dq_tuner *tuner, const dq_record *record, dq_error *error) 
 
 // ---- Whole runs ----
 
-// Runs plans in turns and stores their times, times[p][round].
+// DQ_CONDITION: runs take more than `most` seconds, so that a call would end behind them, as would the next one.
+static dq_status check_time(const dq_tuner *tuner, int64_t runs, double seconds, double most, dq_error *error) {
+  if (seconds <= most) return DQ_OK;
+  dq_fail(error, DQ_CONDITION,
+          "%lld runs of the network, which tell how far times can be trusted, take %.1f s, more than the time limit of "
+          "%g s; nothing was written",
+          (long long)runs, seconds, tuner->options->time_limit);
+  dq_error_hint(error, "--time-limit %.0fs leaves time for trials", ceil(seconds / (1 - SEARCH_PART)));
+  return DQ_CONDITION;
+}
+
+// Runs plans in turns and stores their times, times[p][round], where they take no more than `most` seconds.
 static dq_status run_turns(dq_tuner *tuner, dq_plan *const *plans, int count, double *const *times, int64_t rounds,
-                           dq_error *error) {
-  double warm;
-  for (int p = 0; p < count; p++) DQ_TRY(dq_tuner_run(tuner, plans[p], &warm, NULL, error));
+                           double most, dq_error *error) {
+  double once = INFINITY;
+  for (int p = 0; p < count; p++) {
+    double warm;
+    DQ_TRY(dq_tuner_run(tuner, plans[p], &warm, NULL, error));
+    once = fmin(once, warm);
+  }
+  DQ_TRY(check_time(tuner, count * rounds, (double)(count * rounds) * once, most, error));
   for (int64_t round = 0; round < rounds; round++)
     for (int p = 0; p < count; p++) {
       int turn = (int)((p + round) % count);
@@ -79,10 +97,11 @@ static dq_status run_turns(dq_tuner *tuner, dq_plan *const *plans, int count, do
 static dq_status compare_equals(dq_tuner *tuner, dq_plan *again, dq_tune_report *report, dq_error *error) {
   double usual[CONTROL_MOST], equal[CONTROL_MOST];
   dq_plan *const plans[] = {tuner->usual, again};
+  double most = fmax(tuner->options->time_limit, CONTROL_SECONDS);
   report->noisy = report->has_control = true;
   for (int64_t rounds = 0; report->noisy && rounds < CONTROL_MOST;) {
     double *const times[] = {usual + rounds, equal + rounds};
-    DQ_TRY(run_turns(tuner, plans, 2, times, CONTROL_ROUNDS, error));
+    DQ_TRY(run_turns(tuner, plans, 2, times, CONTROL_ROUNDS, most, error));
     rounds += CONTROL_ROUNDS;
     DQ_TRY(dq_time_ratio_of(&report->control, equal, usual, rounds, error));
     report->noisy = dq_tune_too_noisy(&report->control);
@@ -131,7 +150,7 @@ static dq_status run_whole(dq_tuner *tuner, dq_plan *tuned, dq_record *record, d
   int64_t rounds = whole_rounds(tuner, once);
   double times[2][WHOLE_MOST];
   double *const rows[] = {times[0], times[1]};
-  DQ_TRY(run_turns(tuner, (dq_plan *const[]){tuner->usual, tuned}, 2, rows, rounds, error));
+  DQ_TRY(run_turns(tuner, (dq_plan *const[]){tuner->usual, tuned}, 2, rows, rounds, INFINITY, error));
   return judge(record, times[0], times[1], rounds, error);
 }
 

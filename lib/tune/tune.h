@@ -29,7 +29,7 @@ dq_status dq_tune_quantiles(dq_quantiles *quantiles, const double *times, int64_
 typedef struct dq_tune_options {
   dq_shape_request shapes;
   bool any_sums;     // convolutions are those of DQ_CONV_AUTO, else of DQ_CONV_SAME_BITS
-  double time_limit; // seconds, above 0; a few runs of the network are made in any case
+  double time_limit; // seconds, above 0; runs of the network of a second together are made in any case
 } dq_tune_options;
 
 // Steps of the network that run the same, of which some choice may change the time.
@@ -60,8 +60,8 @@ typedef struct dq_tune_report {
 } dq_tune_report;
 
 // Tunes a graph: measures what `wisdom` does not know, and adds it. Everything in the report is in the arena. DQ_OK
-// also where the machine is too noisy (report->noisy). Statuses as dq_session_open; DQ_CANCELLED: context->stop was
-// set.
+// also where the machine is too noisy (report->noisy). Statuses as dq_session_open; DQ_CONDITION: the network is too
+// slow for the time limit, nothing was written; DQ_CANCELLED: context->stop was set.
 dq_status dq_tune(dq_tune_report *report, const dq_graph *graph, const dq_tune_options *options, dq_wisdom *wisdom,
                   const dq_context *context, dq_arena *arena, dq_error *error);
 

@@ -73,3 +73,26 @@ every() {
 }
 
 @test "broken files in dq-cc" { every dq-cc MODEL -o out.c; }
+
+@test "broken files in dq-train" {
+  every dq-train MODEL --data synth:shapes,count=4 --val synth:shapes,count=2 --batch 1 --epochs 1 -o out.onnx
+}
+
+@test "broken files in dq-mix" {
+  every dq-mix MODEL --data synth:shapes,count=2 --max-drop 100 --time-limit 1s -o out.onnx
+}
+
+@test "broken files in dq-tune" { every dq-tune MODEL --time-limit 1s --wisdom wisdom; }
+
+@test "broken files in dq-multi" { every dq-multi MODEL --requests 1; }
+
+@test "broken files in dq-report --sensitivity" { # one of 10,000 layers after the other takes 6 s
+  local file
+  for file in "$broken"/*; do
+    within 20 1126 dq-report "$file" --sensitivity --data synth:shapes,count=2 --memory 1G --threads 1
+  done
+}
+
+@test "every command has its broken files here" {
+  for verb in $verbs; do grep -q "every dq-$verb MODEL" "$BATS_TEST_FILENAME"; done
+}

@@ -142,3 +142,11 @@ algorithms() { # algorithms ARGUMENT...: of the steps of small.onnx, one a line
   gives 4 dq-tune "$models/unknown_operator.onnx" --wisdom w
   only ""
 }
+
+@test "tune: a time limit that is too short for the runs of a large network" {
+  run --separate-stderr dq-tune "$models/small.onnx" --batch 30000 --threads 1 --wisdom w --time-limit 1ms
+  [ "$status" -eq 1 ]
+  [[ $stderr =~ "small.onnx: 48 runs of the network, which tell how far times can be trusted, take "[0-9.]+" s, more than the time limit" ]]
+  [[ $stderr =~ "hint: --time-limit "[0-9]+s ]]
+  [ ! -e w ]
+}
