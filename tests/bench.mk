@@ -99,3 +99,10 @@ $(B)/networks/half_resnet50.onnx: $(B)/make_networks
 bench-clock: all $(B)/networks/half_resnet50.onnx $(B)/models/.made
 	$(PYTHON) -B tests/bench/clock.py $(B) $(B)/networks/half_resnet50.onnx datasets/shapes.onnx --idle $(MULTI_one) --threads $(call joined,$(MULTI_one) $(MULTI_squeezenet)) --many $(B)/models/small.onnx \
 	  --csv $(B)/$@.csv $(MULTI_OPTIONS)
+
+## bench-processes: dq-train by two processes of an MPI job beside two trainings, on CIFAR-10 in CIFAR=FOLDER: BUILD/bench-processes.csv (PROCESSES_OPTIONS='--rounds 3')
+.PHONY: bench-processes
+bench-processes: all
+	$(PYTHON) -B tests/bench/processes.py $(B) $(or $(CIFAR),$(error CIFAR=FOLDER has the batches of CIFAR-10)) \
+	  $(filter %/mlperftiny_resnet8_cifar10.onnx,$(BENCH_MODELS)):cifar-raw $(filter %/resnet20_cifar10.onnx,$(BENCH_MODELS)):cifar \
+	  --csv $(B)/$@.csv $(PROCESSES_OPTIONS)

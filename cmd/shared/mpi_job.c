@@ -5,6 +5,10 @@
 
 #ifdef DQ_MPI
 #include <mpi.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "lib/base/clock.h"
 #endif
 
 // Processes that a launcher says it has started; 1: none said so.
@@ -56,36 +60,82 @@ static void set_parts(parts *p, const size_t *sizes) {
   }
 }
 
+// Waits without keeping a processor from others, one of which may be the process that is waited for: looks without a
+// pause at first, then in pauses that become longer with the wait.
+static void await(MPI_Request *request) {
+  enum { LOOKING_NANOSECONDS = 20000, FIRST_PAUSE = 50000, LONGEST_PAUSE = 2000000 };
+  const int64_t begin = dq_nanoseconds();
+  struct timespec pause = {.tv_nsec = FIRST_PAUSE};
+  int met = 0;
+  for (;;) {
+    MPI_Test(request, &met, MPI_STATUS_IGNORE);
+    if (met) return;
+    if (dq_nanoseconds() - begin < LOOKING_NANOSECONDS) continue;
+    nanosleep(&pause, NULL);
+    pause.tv_nsec = pause.tv_nsec * 3 / 2 < LONGEST_PAUSE ? pause.tv_nsec * 3 / 2 : LONGEST_PAUSE;
+  }
+}
+
 static void gather(void *user, const void *mine, void *all, const size_t *sizes) {
   static parts to; // one thread calls
+  MPI_Request request;
   (void)user;
   set_parts(&to, sizes);
-  MPI_Allgatherv(mine, (int)sizes[job.index], MPI_BYTE, all, to.counts, to.offsets, MPI_BYTE, MPI_COMM_WORLD);
+  MPI_Iallgatherv(mine, (int)sizes[job.index], MPI_BYTE, all, to.counts, to.offsets, MPI_BYTE, MPI_COMM_WORLD,
+                  &request);
+  await(&request);
 }
 
 static void exchange(void *user, const void *from, const size_t *from_sizes, void *to, const size_t *to_sizes) {
   static parts sent, received;
+  MPI_Request request;
   (void)user;
   set_parts(&sent, from_sizes);
   set_parts(&received, to_sizes);
-  MPI_Alltoallv(from, sent.counts, sent.offsets, MPI_BYTE, to, received.counts, received.offsets, MPI_BYTE,
-                MPI_COMM_WORLD);
+  MPI_Ialltoallv(from, sent.counts, sent.offsets, MPI_BYTE, to, received.counts, received.offsets, MPI_BYTE,
+                 MPI_COMM_WORLD, &request);
+  await(&request);
+}
+
+// Exchanges that were started: those with the numbers `oldest` to `next` - 1, number n in place n % DQ_MOST_EXCHANGES.
+static struct {
+  parts sent, received;
+  MPI_Request request;
+} pending[DQ_MOST_EXCHANGES];
+static unsigned oldest, next;
+
+static void start(void *user, const void *from, const size_t *from_sizes, void *to, const size_t *to_sizes) {
+  parts *sent = &pending[next % DQ_MOST_EXCHANGES].sent, *received = &pending[next % DQ_MOST_EXCHANGES].received;
+  (void)user;
+  set_parts(sent, from_sizes);
+  set_parts(received, to_sizes);
+  MPI_Ialltoallv(from, sent->counts, sent->offsets, MPI_BYTE, to, received->counts, received->offsets, MPI_BYTE,
+                 MPI_COMM_WORLD, &pending[next++ % DQ_MOST_EXCHANGES].request);
+}
+
+static void finish(void *user) {
+  (void)user;
+  await(&pending[oldest++ % DQ_MOST_EXCHANGES].request);
 }
 
 static void broadcast(void *user, void *data, size_t bytes, int root) {
+  MPI_Request request;
   (void)user;
-  MPI_Bcast(data, (int)bytes, MPI_BYTE, root, MPI_COMM_WORLD);
+  MPI_Ibcast(data, (int)bytes, MPI_BYTE, root, MPI_COMM_WORLD, &request);
+  await(&request);
 }
 
 dq_status dq_job_open(const dq_processes **processes, dq_error *error) {
   int provided;
   *processes = NULL;
   if (started() == 1) return DQ_OK;
-  job = (dq_processes){.gather = gather, .exchange = exchange, .broadcast = broadcast};
+  job =
+      (dq_processes){.gather = gather, .exchange = exchange, .start = start, .finish = finish, .broadcast = broadcast};
   MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
   MPI_Comm_size(MPI_COMM_WORLD, &job.count);
   MPI_Comm_rank(MPI_COMM_WORLD, &job.index);
   MPI_Comm_dup(MPI_COMM_WORLD, &ends);
+  prctl(PR_SET_TIMERSLACK, 1); // pauses end when they should
   if (job.count > DQ_MOST_PROCESSES)
     return dq_fail(error, DQ_UNSUPPORTED, "the job has %d processes, at most %d are supported", job.count,
                    DQ_MOST_PROCESSES);

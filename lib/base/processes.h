@@ -10,7 +10,7 @@
 
 // How the processes of a job exchange bytes. All processes call the same functions in the same order. A failure of the
 // connection ends the process. `sizes` have an entry in bytes for each process, at most INT_MAX in all.
-enum { DQ_MOST_PROCESSES = 4096 };
+enum { DQ_MOST_PROCESSES = 4096, DQ_MOST_EXCHANGES = 16 };
 typedef struct dq_processes {
   int index, count; // of this process, from 0; of the job, at most DQ_MOST_PROCESSES
   void *user;       // first argument of the functions
@@ -18,6 +18,10 @@ typedef struct dq_processes {
   void (*gather)(void *user, const void *mine, void *all, const size_t *sizes);
   // Sends to each process its part of `from` and stores in `to` what each process sent, in the order of the processes.
   void (*exchange)(void *user, const void *from, const size_t *from_sizes, void *to, const size_t *to_sizes);
+  // The same without waiting, at most DQ_MOST_EXCHANGES at a time; `from` and `to` stay until `finish`, which waits for
+  // the one that was started first. The sizes are copied.
+  void (*start)(void *user, const void *from, const size_t *from_sizes, void *to, const size_t *to_sizes);
+  void (*finish)(void *user);
   // Stores in `data` of all processes what `root` has there; `bytes` are at most INT_MAX.
   void (*broadcast)(void *user, void *data, size_t bytes, int root);
 } dq_processes;

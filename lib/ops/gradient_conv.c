@@ -31,25 +31,27 @@ static dq_status read_shape(const dq_op *op, dq_convolution *c) {
   return DQ_OK;
 }
 
+static bool has_kernel(const dq_op *op) { return op->inputs[0]->type == DQ_F32 && op->inputs[0]->rank <= 4; }
+
+// Sums over processes end in float64 where their blocks are, to be rounded as one process rounds them.
+static int type_of_sums(const dq_conv_parameters *shape) { return dq_conv_gradient_is_wide(shape) ? DQ_F64 : DQ_F32; }
+
 static dq_status infer_weight(dq_op *op) {
   dq_convolution c;
   DQ_TRY(read_shape(op, &c));
   int64_t dims[DQ_MAX_RANK] = {c.out_channels, c.in_channels / c.groups};
   for (int i = 0; i < c.window.rank; i++) dims[2 + i] = c.window.kernel[i];
-  return dq_op_shape(op, 0, op->inputs[0]->type, op->inputs[0]->rank, dims);
+  if (!has_kernel(op)) return dq_op_shape(op, 0, op->inputs[0]->type, op->inputs[0]->rank, dims);
+  const dq_conv_parameters shape = dq_convolution_parameters(&c);
+  return dq_blocks_shape(op, op->inputs[INPUT]->dims[0], type_of_sums(&shape), op->inputs[0]->rank, dims);
 }
-
-static bool has_kernel(const dq_op *op) { return op->inputs[0]->type == DQ_F32 && op->inputs[0]->rank <= 4; }
-
-// Sums over processes end in float64 where their blocks are, to be rounded as one process rounds them.
-static int type_of_sums(const dq_conv_parameters *shape) { return dq_conv_gradient_is_wide(shape) ? DQ_F64 : DQ_F32; }
 
 static int64_t first_shard(const dq_op *op) { return dq_first_shard(op, op->inputs[INPUT]->dims[0]); }
 
 // Blocks and, where these are wide, sums.
 static size_t blocks_bytes(const dq_op *op, const dq_conv_parameters *shape) {
   const int64_t arrays = dq_process_blocks(op, op->inputs[INPUT]->dims[0]) + dq_conv_gradient_is_wide(shape);
-  if (!dq_adds_over_processes(op)) return 0;
+  if (!dq_adds_over_processes(op) || dq_leaves_blocks(op)) return 0;
   return dq_round_up((size_t)(arrays * dq_tensor_count(op->outputs[0])) * dq_dtype_size(type_of_sums(shape)), 64);
 }
 
@@ -129,17 +131,18 @@ static dq_status run_whole(dq_op *op, const dq_conv_parameters *shape) {
   return DQ_OK;
 }
 
-// The blocks of this process, then the sums of those of all processes.
+// The blocks of this process, then, unless these are left for later, the sums of those of all processes.
 static dq_status run_blocks(dq_op *op, const dq_conv_parameters *shape) {
   const int64_t rows = op->inputs[INPUT]->dims[0], count = dq_tensor_count(op->outputs[0]);
   const bool wide = dq_conv_gradient_is_wide(shape);
-  char *blocks = op->scratch;
+  char *blocks = dq_leaves_blocks(op) ? op->outputs[0]->data : op->scratch;
   const dq_conv_gradient job = {.shape = shape,
                                 .gradient = op->inputs[GRADIENT]->data,
                                 .input = op->inputs[INPUT]->data,
                                 .first_shard = first_shard(op),
                                 .blocks = blocks};
-  dq_conv_gradient_run(&job, op->context->cpu, blocks + blocks_bytes(op, shape), op->context->pool);
+  dq_conv_gradient_run(&job, op->context->cpu, (char *)op->scratch + blocks_bytes(op, shape), op->context->pool);
+  if (dq_leaves_blocks(op)) return DQ_OK;
   double *sums = (double *)(void *)blocks + dq_process_blocks(op, rows) * count;
   DQ_TRY(dq_add_over_processes(op, rows, type_of_sums(shape), blocks, count, wide ? sums : op->outputs[0]->data));
   for (int64_t i = 0; wide && i < count; i++) dq_tensor_set(op->outputs[0], i, sums[i]);

@@ -22,10 +22,12 @@ static dq_status infer_shape(dq_op *op) {
 // ---- SumTo: the sums of the elements that broadcasting the shape of the output to that of the input repeats ----
 
 static void summed_axes(const dq_op *op, bool *reduced) {
-  const dq_tensor *input = op->inputs[0], *output = op->outputs[0];
+  int rank;
+  const dq_tensor *input = op->inputs[0];
+  const int64_t *shape = dq_node_ints(op->node, "shape", &rank);
   for (int axis = 0; axis < input->rank; axis++) {
-    int own = axis - (input->rank - output->rank);
-    reduced[axis] = own < 0 || output->dims[own] != input->dims[axis];
+    int own = axis - (input->rank - rank);
+    reduced[axis] = own < 0 || shape[own] != input->dims[axis];
   }
 }
 
@@ -73,10 +75,17 @@ static void sum_span(void *argument, int64_t from, int64_t to) {
   }
 }
 
+static dq_status infer_SumTo(dq_op *op) {
+  int rank;
+  const int64_t *shape = dq_node_ints(op->node, "shape", &rank);
+  const int64_t rows = op->inputs[0]->rank > 0 ? op->inputs[0]->dims[0] : 0;
+  return dq_blocks_shape(op, rows, DQ_F64, rank, shape);
+}
+
 // Blocks of the sum over all processes, and the sum.
 static dq_status prepare_SumTo(dq_op *op, dq_arena *arena) {
   (void)arena;
-  if (!dq_adds_over_processes(op)) return DQ_OK;
+  if (!dq_adds_over_processes(op) || dq_leaves_blocks(op)) return DQ_OK;
   const int64_t arrays = 1 + dq_process_blocks(op, op->inputs[0]->dims[0]);
   op->scratch_bytes = (size_t)(arrays * dq_tensor_count(op->outputs[0])) * sizeof(double);
   return DQ_OK;
@@ -97,7 +106,9 @@ static dq_status run_SumTo(dq_op *op) {
   dq_tensor shard = *input, rest = *input;
   const bool over_processes = dq_adds_over_processes(op);
   summed_axes(op, reduced);
-  if (over_processes) job.first = dq_first_shard(op, input->dims[0]), job.blocks = op->scratch;
+  if (over_processes)
+    job.first = dq_first_shard(op, input->dims[0]),
+    job.blocks = dq_leaves_blocks(op) ? op->outputs[0]->data : op->scratch;
   if (input->rank && reduced[0] && input->dims[0] > 0) {
     job.shards = (input->dims[0] - 1) / DQ_SHARD + 1;
     job.step = DQ_SHARD * dq_tensor_product(input, 1, input->rank);
@@ -107,7 +118,7 @@ static dq_status run_SumTo(dq_op *op) {
   dq_reduction_plan(&shard, reduced, &job.whole);
   dq_reduction_plan(&rest, reduced, &job.rest);
   dq_spans(op->context, job.rest.sets, dq_reduction_grain(&job.whole) / job.shards + 1, sum_span, &job);
-  return over_processes ? add_processes(op, &job) : DQ_OK;
+  return over_processes && !dq_leaves_blocks(op) ? add_processes(op, &job) : DQ_OK;
 }
 
 static dq_status gradient_SumTo(const dq_gradient *gradient) {
@@ -197,7 +208,7 @@ static const dq_attribute_rule attributes_SumTo[] = {{"shape", DQ_ATTRIBUTE_INTS
 static const dq_attribute_rule attributes_Spread[] = {{"shape", DQ_ATTRIBUTE_INTS, true}, {0}};
 static const dq_attribute_rule attributes_Place[] = {
     {"shape", DQ_ATTRIBUTE_INTS, true}, {"starts", DQ_ATTRIBUTE_INTS, true}, {"steps", DQ_ATTRIBUTE_INTS, true}, {0}};
-ROW(SumTo, infer_shape, .gradient = gradient_SumTo, .prepare = prepare_SumTo, .pictures = DQ_PICTURES_SUMMED_TO)
+ROW(SumTo, infer_SumTo, .gradient = gradient_SumTo, .prepare = prepare_SumTo, .pictures = DQ_PICTURES_SUMMED_TO)
 ROW(Spread, infer_shape, .gradient = gradient_Spread)
 ROW(Place, infer_Place, .gradient = NULL)
 

@@ -5,29 +5,34 @@
 
 #include "lib/base/sizes.h"
 #include "lib/kernels/reference/shards.h"
+#include "lib/ops/sum_exchange.h"
 
 bool dq_adds_over_processes(const dq_op *op) {
   return op->context && op->context->part && dq_node_int(op->node, "processes", 0);
 }
 
-// The shards of process `rank`, of a sum over `rows` rows on this one.
-static void shards_of(const dq_picture_part *part, int process, int64_t rows, int64_t *first, int64_t *end) {
-  const int64_t each = rows / part->count;
-  int64_t picture, count;
-  dq_shard_part(part->all, process, part->processes->count, &picture, &count);
-  *first = picture * each / DQ_SHARD;
-  *end = ((picture + count) * each + DQ_SHARD - 1) / DQ_SHARD;
+bool dq_leaves_blocks(const dq_op *op) {
+  return dq_adds_over_processes(op) && dq_node_int(op->node, "processes", 0) == DQ_BLOCKS_OF_PROCESSES;
 }
 
 int64_t dq_first_shard(const dq_op *op, int64_t rows) {
+  const dq_picture_part *part = op->context ? op->context->part : NULL;
   int64_t first = 0, end;
-  if (dq_adds_over_processes(op)) shards_of(op->context->part, op->context->part->processes->index, rows, &first, &end);
+  if (dq_adds_over_processes(op)) dq_shards_of_process(part, part->processes->index, rows, &first, &end);
   return first;
 }
 
 int dq_process_blocks(const dq_op *op, int64_t rows) {
   const int64_t first = dq_first_shard(op, rows);
   return dq_shard_blocks(first, first + (rows + DQ_SHARD - 1) / DQ_SHARD, NULL);
+}
+
+dq_status dq_blocks_shape(dq_op *op, int64_t rows, int type, int rank, const int64_t *dims) {
+  int64_t with[DQ_MAX_RANK] = {dq_process_blocks(op, rows)};
+  if (!dq_leaves_blocks(op)) return dq_op_shape(op, 0, op->inputs[0]->type, rank, dims);
+  if (rank == DQ_MAX_RANK) return dq_op_fail(op, DQ_UNSUPPORTED, "the sum has %d dimensions", rank);
+  for (int i = 0; i < rank; i++) with[1 + i] = dims[i];
+  return dq_op_shape(op, 0, type, rank + 1, with);
 }
 
 double dq_batch_ratio(const dq_op *op) {
@@ -37,100 +42,73 @@ double dq_batch_ratio(const dq_op *op) {
 
 // ---- Exchange ----
 
-// A piece of the elements is cut into a slice for each process, which adds the blocks of all processes there; then all
-// get all slices.
-enum { PIECE = 1 << 16 };
+// Sums of up to WHOLE bytes are added by every process, which takes one exchange in place of two. Of larger ones a
+// piece of the numbers is exchanged at a time.
+enum { WHOLE = 1 << 16, PIECE = 1 << 16 };
 
-typedef struct adder {
-  const dq_processes *processes;
-  size_t size;         // bytes of an element
-  bool wide;           // float64
-  int *blocks;         // [processes]
-  int64_t *levels;     // [all blocks]: their shards, in the order of the processes
-  int own, all;        // blocks
-  size_t *sent, *kept; // [processes]: bytes
-  char *from, *to;     // [own][piece] by slices; [all][slice]
-} adder;
+typedef struct target {
+  const dq_sum_exchange *exchange;
+  char *sums;
+} target;
 
-static int64_t slice_end(int64_t count, int process, int processes) { return count * (process + 1) / processes; }
-static int64_t slice_begin(int64_t count, int process, int processes) { return count * process / processes; }
-
-static void add_arrays(const adder *a, char *to, const char *from, int64_t count) {
-  if (a->wide)
-    for (int64_t i = 0; i < count; i++) ((double *)(void *)to)[i] += ((const double *)(const void *)from)[i];
-  else
-    for (int64_t i = 0; i < count; i++) ((float *)(void *)to)[i] += ((const float *)(const void *)from)[i];
+static void store(void *user, int sum, const char *numbers) {
+  const target *to = user;
+  int64_t begin, end;
+  dq_sum_slice(to->exchange, sum, to->exchange->part->processes->index, &begin, &end);
+  memcpy(to->sums, numbers, (size_t)(end - begin) * dq_dtype_size(to->exchange->sums[sum].type));
 }
 
-// Adds the blocks in the tree of shards; the sum is in the first array.
-static void add_blocks(const adder *a, int64_t count) {
-  int64_t waiting[2 * DQ_SHARD_LEVELS];
-  int depth = 0;
-  const size_t bytes = (size_t)count * a->size;
-  for (int b = 0; b < a->all; b++) {
-    if (b != depth) memmove(a->to + (size_t)depth * bytes, a->to + (size_t)b * bytes, bytes);
-    waiting[depth++] = a->levels[b];
-    for (; depth > 1 && (waiting[depth - 1] == waiting[depth - 2] || b == a->all - 1); depth--) {
-      add_arrays(a, a->to + (size_t)(depth - 2) * bytes, a->to + (size_t)(depth - 1) * bytes, count);
-      waiting[depth - 2] += waiting[depth - 1];
-    }
+// The bytes of the slices of all processes.
+static void set_slices(const dq_sum_exchange *e, size_t *bytes) {
+  for (int r = 0; r < e->part->processes->count; r++) {
+    int64_t begin, end;
+    dq_sum_slice(e, 0, r, &begin, &end);
+    bytes[r] = (size_t)(end - begin) * dq_dtype_size(e->sums[0].type);
   }
 }
 
-// `count` elements from `at` on, of arrays of `stride` elements.
-static void add_piece(const adder *a, const char *blocks, int64_t stride, int64_t at, int64_t count, char *sums) {
-  const int processes = a->processes->count, process = a->processes->index;
-  const int64_t mine = slice_end(count, process, processes) - slice_begin(count, process, processes);
-  char *next = a->from;
-  for (int r = 0; r < processes; r++) {
-    const int64_t begin = slice_begin(count, r, processes);
-    const size_t bytes = (size_t)(slice_end(count, r, processes) - begin) * a->size;
-    for (int b = 0; b < a->own; b++, next += bytes)
-      memcpy(next, blocks + (size_t)(b * stride + at + begin) * a->size, bytes);
-    a->sent[r] = (size_t)a->own * bytes;
-    a->kept[r] = (size_t)a->blocks[r] * (size_t)mine * a->size;
-  }
-  a->processes->exchange(a->processes->user, a->from, a->sent, a->to, a->kept);
-  add_blocks(a, mine);
-  for (int r = 0; r < processes; r++)
-    a->kept[r] = (size_t)(slice_end(count, r, processes) - slice_begin(count, r, processes)) * a->size;
-  a->processes->gather(a->processes->user, a->to, sums + (size_t)at * a->size, a->kept);
+// `memory` has room for what is sent, what is received, and the workspace.
+static void run_exchange(dq_sum_exchange *e, char *sums, char *memory) {
+  const dq_processes *processes = e->part->processes;
+  char *received = memory + dq_round_up(dq_sum_exchange_sent(e), 8);
+  char *work = received + dq_round_up(dq_sum_exchange_received(e), 8);
+  target to = {e, e->whole ? sums : memory};
+  dq_sum_exchange_pack(e, memory);
+  if (e->whole) processes->gather(processes->user, memory, received, e->received);
+  else processes->exchange(processes->user, memory, e->sent, received, e->received);
+  dq_sum_exchange_add(e, received, work, store, &to);
+  if (e->whole) return;
+  set_slices(e, e->received);
+  processes->gather(processes->user, memory, sums, e->received);
 }
 
-static bool open_adder(adder *a, const dq_picture_part *part, int64_t rows, int64_t piece) {
-  const int processes = part->processes->count;
-  a->blocks = calloc((size_t)processes, sizeof *a->blocks);
-  a->levels = calloc((size_t)processes * DQ_SHARD_LEVELS, sizeof *a->levels);
-  a->sent = calloc((size_t)processes, sizeof *a->sent);
-  a->kept = calloc((size_t)processes, sizeof *a->kept);
-  if (!a->blocks || !a->levels || !a->sent || !a->kept) return false;
-  for (int r = 0; r < processes; r++) {
-    int64_t first, end;
-    shards_of(part, r, rows, &first, &end);
-    a->blocks[r] = dq_shard_blocks(first, end, a->levels + a->all);
-    a->all += a->blocks[r];
+static dq_status add_piece(const dq_op *op, const dq_picture_sum *piece, bool whole, char *sums) {
+  dq_sum_exchange e = {.part = op->context->part, .whole = whole, .sums = piece, .count = 1};
+  char *memory = NULL;
+  size_t bytes = 0;
+  if (dq_sum_exchange_open(&e)) {
+    bytes = dq_sum_exchange_sent(&e) + dq_sum_exchange_received(&e) + e.workspace + 16;
+    memory = malloc(bytes);
   }
-  a->own = a->blocks[part->processes->index];
-  a->from = malloc((size_t)(a->own * piece) * a->size);
-  a->to = malloc((size_t)(a->all * (piece / processes + 1)) * a->size);
-  return a->from && a->to;
+  if (memory) run_exchange(&e, sums, memory);
+  free(memory);
+  dq_sum_exchange_close(&e);
+  return memory ? DQ_OK : dq_fail_memory(op->error, bytes);
 }
 
 dq_status dq_add_over_processes(const dq_op *op, int64_t rows, int type, const void *blocks, int64_t count,
                                 void *sums) {
-  const dq_picture_part *part = op->context->part;
-  const int64_t piece = dq_min_i64(count, PIECE);
-  adder a = {.processes = part->processes, .size = dq_dtype_size(type), .wide = type == DQ_F64};
-  const bool open = open_adder(&a, part, rows, piece);
-  for (int64_t at = 0; open && at < count; at += piece)
-    add_piece(&a, blocks, count, at, dq_min_i64(piece, count - at), sums);
-  free(a.blocks);
-  free(a.levels);
-  free(a.sent);
-  free(a.kept);
-  free(a.from);
-  free(a.to);
-  return open ? DQ_OK : dq_fail_memory(op->error, (size_t)piece * a.size);
+  const size_t size = dq_dtype_size(type);
+  const bool whole = (size_t)count * size * (size_t)op->context->part->processes->count <= WHOLE;
+  for (int64_t at = 0; at < count; at += PIECE) {
+    const dq_picture_sum piece = {.rows = rows,
+                                  .count = dq_min_i64(PIECE, count - at),
+                                  .type = type,
+                                  .blocks = (const char *)blocks + (size_t)at * size,
+                                  .stride = count};
+    DQ_TRY(add_piece(op, &piece, whole, (char *)sums + (size_t)at * size));
+  }
+  return DQ_OK;
 }
 
 // ---- Which nodes add ----
@@ -203,7 +181,7 @@ static dq_status mark_node(const marker *m, dq_graph *graph, dq_node *node, dq_e
       return combined(node, error);
     else m->pictures[node->outputs[i]->index] = true;
   }
-  return !adds || dq_node_set_int(graph, node, "processes", 1) ? DQ_OK : dq_fail_memory(error, 0);
+  return !adds || dq_node_set_int(graph, node, "processes", DQ_SUMS_OF_PROCESSES) ? DQ_OK : dq_fail_memory(error, 0);
 }
 
 dq_status dq_mark_picture_sums(dq_graph *graph, const dq_tensor *tensors, int64_t count, bool *pictures,

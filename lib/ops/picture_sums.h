@@ -1,6 +1,6 @@
 // Sums over the pictures of a batch of which each process of a job computes a part. Nodes with the attribute
-// "processes" of 1 add over all processes (dq_mark_picture_sums); what they give is then the same on all processes, and
-// the same bits as one process gives, because all sums are taken in the tree of lib/kernels/reference/shards.h.
+// "processes" add over all processes (dq_mark_picture_sums); what they give is then the same on all processes, and the
+// same bits as one process gives, because all sums are taken in the tree of lib/kernels/reference/shards.h.
 #ifndef DQ_OPS_PICTURE_SUMS_H
 #define DQ_OPS_PICTURE_SUMS_H
 
@@ -9,14 +9,21 @@
 // The attribute, for the rows of operators that add.
 #define DQ_PROCESSES_ATTRIBUTE                                                                                         \
   { "processes", DQ_ATTRIBUTE_INT, false }
+enum {
+  DQ_SUMS_OF_PROCESSES = 1,  // the node exchanges its sums with other processes
+  DQ_BLOCKS_OF_PROCESSES = 2 // output 0 has the blocks of this process in front of its shape; dq.FinishSums adds them
+};
 
 // Whether the sums of the node are added over processes.
 bool dq_adds_over_processes(const dq_op *op);
+bool dq_leaves_blocks(const dq_op *op); // DQ_BLOCKS_OF_PROCESSES
 
 // Of a sum over `rows` rows, of which each picture has as many: the shard of the whole sum that this process begins
 // with (0 where the node does not add over processes), and the number of blocks (dq_shard_blocks) that it computes.
 int64_t dq_first_shard(const dq_op *op, int64_t rows);
 int dq_process_blocks(const dq_op *op, int64_t rows);
+// Sets output 0 of a node whose sums are of dims[rank]: of the type of input 0, or the blocks, of `type`.
+dq_status dq_blocks_shape(dq_op *op, int64_t rows, int type, int rank, const int64_t *dims);
 // The number of pictures of the whole batch for each one that this process has: all / count of the part, or 1.
 double dq_batch_ratio(const dq_op *op);
 

@@ -7,6 +7,7 @@
 #include "lib/schedule/check_nodes.h"
 #include "lib/train/backward.h"
 #include "lib/train/exact_products.h"
+#include "lib/train/late_sums.h"
 #include "lib/train/quantizers.h"
 
 bool dq_is_frozen(const dq_node *node, const dq_training_options *options) {
@@ -257,7 +258,8 @@ static dq_status mark_sums(dq_training_graph *made, const dq_context *context, d
   bool *pictures = DQ_NEW_ARRAY(made->arena, made->graph->value_count, bool);
   if (!pictures) return dq_fail_memory(error, 0);
   pictures[made->input->index] = pictures[made->targets->index] = true;
-  return dq_mark_picture_sums(made->graph, tensors, made->part->count, pictures, error);
+  DQ_TRY(dq_mark_picture_sums(made->graph, tensors, made->part->count, pictures, error));
+  return dq_add_sums_late(made, tensors, pictures, context, error);
 }
 
 static dq_status derive(dq_training_graph *made, dq_training *training, const dq_context *context, dq_error *error) {

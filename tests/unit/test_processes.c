@@ -27,8 +27,18 @@ typedef struct team {
   const size_t *sizes[MOST];
 } team;
 
+// Bytes that were sent and are exchanged as late as can be.
+typedef struct sending {
+  const void *from;
+  void *to;
+  size_t from_sizes[MOST], to_sizes[MOST];
+} sending;
+
 typedef struct member {
   team *team;
+  sending sendings[DQ_MOST_EXCHANGES];
+  int oldest, next; // sendings under way
+  int waits;        // for others
   dq_processes processes;
   void (*work)(struct member *member);
   void *argument;
@@ -40,6 +50,7 @@ typedef struct member {
 } member;
 
 static void offer(member *m, const void *from, const size_t *sizes) {
+  m->waits++;
   m->team->from[m->processes.index] = from;
   m->team->sizes[m->processes.index] = sizes;
   pthread_barrier_wait(&m->team->barrier);
@@ -63,6 +74,20 @@ static void exchange(void *user, const void *from, const size_t *from_sizes, voi
     memcpy(at, sent, to_sizes[r]);
   }
   pthread_barrier_wait(&m->team->barrier);
+}
+
+static void start(void *user, const void *from, const size_t *from_sizes, void *to, const size_t *to_sizes) {
+  member *m = user;
+  sending *s = &m->sendings[m->next++ % DQ_MOST_EXCHANGES];
+  s->from = from, s->to = to;
+  memcpy(s->from_sizes, from_sizes, (size_t)m->team->count * sizeof *from_sizes);
+  memcpy(s->to_sizes, to_sizes, (size_t)m->team->count * sizeof *to_sizes);
+}
+
+static void finish(void *user) {
+  member *m = user;
+  const sending *s = &m->sendings[m->oldest++ % DQ_MOST_EXCHANGES];
+  exchange(m, s->from, s->from_sizes, s->to, s->to_sizes);
 }
 
 static void broadcast(void *user, void *data, size_t bytes, int root) {
@@ -89,6 +114,8 @@ static void run_team(int count, void (*work)(member *), void *argument, member *
                                           .user = &members[i],
                                           .gather = gather,
                                           .exchange = exchange,
+                                          .start = start,
+                                          .finish = finish,
                                           .broadcast = broadcast};
     assert_int_equal(pthread_create(&threads[i], NULL, run_member, &members[i]), 0);
   }
@@ -265,6 +292,7 @@ static void one_status(void **state) {
 typedef struct task {
   const char *model;
   int64_t batch;
+  bool frozen_statistics;
 } task;
 
 static dq_status train(member *m, const task *t, dq_context *context, dq_graph *model, dq_data *data) {
@@ -272,7 +300,7 @@ static dq_status train(member *m, const task *t, dq_context *context, dq_graph *
   dq_batches batches;
   dq_optimizer optimizer = dq_optimizer_of(DQ_OPTIMIZER_SGD, 0.9, 0);
   dq_arena *arena = dq_arena_new(NULL);
-  const dq_training_options options = {.batch = t->batch};
+  const dq_training_options options = {.batch = t->batch, .frozen_statistics = t->frozen_statistics};
   dq_status status = dq_training_open(&training, model, &options, context, &m->error);
   const dq_batches_options from = {.data = data, .part = training.part, .augmentation.flip = true};
   if (status == DQ_OK)
@@ -281,6 +309,7 @@ static dq_status train(member *m, const task *t, dq_context *context, dq_graph *
   if (status == DQ_OK) dq_batches_shuffle(&batches, 0);
   for (int step = 0; status == DQ_OK && step < 2; step++) {
     status = dq_batches_read(&batches, step, &m->error);
+    m->waits = 0;
     if (status == DQ_OK) status = dq_training_step(&training, &optimizer, 1e-4, &m->loss, &m->error);
   }
   if (status == DQ_OK) {
@@ -333,6 +362,25 @@ static void trainings_of_any_number_of_processes(void **state) {
   }
 }
 
+// The sums that no other node needs are sent in a few exchanges: a step waits for these and once for the sums. It also
+// waits for each of the 7 normalizations: for the sums of the gradient, and with statistics of the batch for the means
+// and for the variances.
+static void waits_of_a_step(void **state) {
+  (void)state;
+  member members[MOST];
+  for (int frozen = 0; frozen < 2; frozen++) {
+    task t = {.model = "datasets/shapes.onnx", .batch = 32, .frozen_statistics = frozen};
+    run_team(2, train_here, &t, members);
+    for (int i = 0; i < 2; i++) {
+      assert_int_equal(members[i].status, DQ_OK);
+      assert_int_equal(members[i].oldest, members[i].next);
+      assert_true(members[i].next >= 4); // in two steps
+      assert_int_equal(members[i].waits, members[i].next / 2 + 1 + (frozen ? 1 : 3) * 7);
+      free(members[i].state);
+    }
+  }
+}
+
 static void batches_that_are_too_small(void **state) {
   (void)state;
   member members[MOST];
@@ -382,6 +430,7 @@ int main(void) {
       cmocka_unit_test(nodes_that_combine_pictures),
       cmocka_unit_test(one_status),
       cmocka_unit_test(trainings_of_any_number_of_processes),
+      cmocka_unit_test(waits_of_a_step),
       cmocka_unit_test(batches_that_are_too_small),
       cmocka_unit_test(accuracy_of_parts),
   };
