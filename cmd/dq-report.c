@@ -197,9 +197,13 @@ static void put_model(dq_table *table, const dq_study *study) {
   dq_table_mark(table, "nonfinite", DQ_MARK_BAD);
 }
 
-static dq_status finish(const report_options *options, const dq_report *report, dq_table *table, dq_error *error) {
+// Of several processes the first one writes, and all have its status.
+static dq_status finish(const report_options *options, const dq_report *report, dq_table *table,
+                        const dq_context *context, dq_error *error) {
+  dq_status status = DQ_OK;
   if (options->sort) DQ_TRY(dq_table_sort(table, options->sort, false, error));
-  return dq_command_report(&options->common, report, error);
+  if (dq_command_writes(context)) status = dq_command_report(&options->common, report, error);
+  return dq_processes_agree(context->processes, status, error);
 }
 
 static dq_table *put_audit(dq_report *report, const report_options *options, const dq_audit_report *found) {
@@ -287,7 +291,7 @@ static dq_status report_one(const report_options *options, dq_report *report, dq
     if (study.skipped)
       dq_report_add_note(report, "%" PRId64 " pictures could not be read and were left out", study.skipped);
     status = put_page(options, report, &study, table, &filter, error);
-    if (status == DQ_OK) status = finish(options, report, table, error);
+    if (status == DQ_OK) status = finish(options, report, table, context, error);
     if (status == DQ_OK) status = check_overflow(options, &study, error);
     if (status == DQ_OK) status = check_quality(options, &study, error);
   }
@@ -329,7 +333,7 @@ static dq_status report_several(const report_options *options, dq_report *report
     dq_study_deinit(&study);
     DQ_TRY(status);
   }
-  DQ_TRY(finish(options, report, table, error));
+  DQ_TRY(finish(options, report, table, context, error));
   if (quality != DQ_OK) *error = reason;
   return quality;
 }
@@ -378,19 +382,23 @@ const dq_command dq_verb_report = {
     .name = "dq-report",
     .summary = "tells what models are, cost and lose",
     .usage = "MODEL... [--data SPEC] [--ref MODEL] [options]",
-    .description = "For one model: every node with operator, shape, types, multiply-accumulates, parameters, "
-                   "bytes "
-                   "and precision, and the totals. Shapes show an open batch by its name; figures are for one "
-                   "picture. Operators that dq cannot run are named and do not stop the report. Several "
-                   "models give "
-                   "one row each.\n\n"
-                   "With --data the model runs on pictures: accuracy when they have labels. With --ref it is "
-                   "compared with another model, usually the one it was made from: signal-to-noise ratio, "
-                   "cosine "
-                   "and largest error of every layer and output, and how often both give the same first "
-                   "answer. With --overflow an int8 model is audited instead: how its products and sums would "
-                   "fare in narrow integers. With --sensitivity a float model is tried with one layer after the other "
-                   "in 8 bits.",
+    .description =
+        "For one model: every node with operator, shape, types, multiply-accumulates, parameters, "
+        "bytes "
+        "and precision, and the totals. Shapes show an open batch by its name; figures are for one "
+        "picture. Operators that dq cannot run are named and do not stop the report. Several "
+        "models give "
+        "one row each.\n\n"
+        "With --data the model runs on pictures: accuracy when they have labels. With --ref it is "
+        "compared with another model, usually the one it was made from: signal-to-noise ratio, "
+        "cosine "
+        "and largest error of every layer and output, and how often both give the same first "
+        "answer. With --overflow an int8 model is audited instead: how its products and sums would "
+        "fare in narrow integers. With --sensitivity a float model is tried with one layer after the other "
+        "in 8 bits.\n\n"
+        "As processes of an MPI job (mpirun -n 4 dq-report ...) each runs a part of the pictures that accuracy "
+        "by class labels is measured on; the figures are the same. Everything else is done by each of them. "
+        "The first process writes and prints. This needs a build with Open MPI.",
     .examples = "# where the multiply-accumulates are\n"
                 "dq-report model.onnx --sort macs\n"
                 "# what quantization cost\n"
@@ -401,13 +409,15 @@ const dq_command dq_verb_report = {
                 "dq-report model.onnx --sensitivity --data eval.txt --preset imagenet\n"
                 "# one page with everything\n"
                 "dq-report int8.onnx --ref model.onnx --overflow --data eval.txt --preset imagenet --html page.html\n"
+                "# accuracy by four processes, here or on the machines of a file\n"
+                "mpirun -n 4 --hostfile hosts dq-report model.onnx --data eval.txt --preset imagenet\n"
                 "# one line each\n"
                 "dq-report *.onnx --csv models.csv",
     .operand = "MODEL",
     .operands_minimum = 1,
     .operands_maximum = -1,
     DQ_OWN_ROWS(rows),
-    .shared = DQ_WITH_DATA | DQ_WITH_TASK | DQ_WITH_REPORT | DQ_WITH_SUMS | DQ_WITH_WISDOM,
+    .shared = DQ_WITH_DATA | DQ_WITH_TASK | DQ_WITH_REPORT | DQ_WITH_SUMS | DQ_WITH_WISDOM | DQ_WITH_PROCESSES,
     .data_offset = offsetof(report_options, data),
     .report_offset = offsetof(report_options, report),
     .rules = {{DQ_RULE_EXCLUDES, "sensitivity overflow ref task decode batch"}},

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "lib/base/clock.h"
+#include "lib/base/sizes.h"
 #endif
 
 // Processes that a launcher says it has started; 1: none said so.
@@ -60,20 +61,25 @@ static void set_parts(parts *p, const size_t *sizes) {
   }
 }
 
-// Waits without keeping a processor from others, one of which may be the process that is waited for: looks without a
-// pause at first, then in pauses that become longer with the wait.
+// Waits: looks without a pause at first, and then in pauses that become longer, so that another process, which may be
+// the one that is waited for, has the processor. Where processes have processors of their own waits are short and
+// looking finds their end; where they are long it looks for a shorter time at the next one.
 static void await(MPI_Request *request) {
-  enum { LOOKING_NANOSECONDS = 20000, FIRST_PAUSE = 50000, LONGEST_PAUSE = 2000000 };
+  enum { SHORTEST_LOOK = 20000, LONGEST_LOOK = 400000, FIRST_PAUSE = 50000, LONGEST_PAUSE = 2000000 }; // nanoseconds
+  static int64_t look = 100000;
   const int64_t begin = dq_nanoseconds();
+  int64_t waited = 0;
   struct timespec pause = {.tv_nsec = FIRST_PAUSE};
   int met = 0;
   for (;;) {
     MPI_Test(request, &met, MPI_STATUS_IGNORE);
-    if (met) return;
-    if (dq_nanoseconds() - begin < LOOKING_NANOSECONDS) continue;
+    waited = dq_nanoseconds() - begin;
+    if (met) break;
+    if (waited < look) continue;
     nanosleep(&pause, NULL);
-    pause.tv_nsec = pause.tv_nsec * 3 / 2 < LONGEST_PAUSE ? pause.tv_nsec * 3 / 2 : LONGEST_PAUSE;
+    pause.tv_nsec = 2 * pause.tv_nsec < LONGEST_PAUSE ? 2 * pause.tv_nsec : LONGEST_PAUSE;
   }
+  look = waited < LONGEST_LOOK ? dq_min_i64(2 * look, LONGEST_LOOK) : dq_max_i64(look / 2, SHORTEST_LOOK);
 }
 
 static void gather(void *user, const void *mine, void *all, const size_t *sizes) {

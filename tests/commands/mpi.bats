@@ -75,6 +75,18 @@ facts() { grep -v 'seconds\|per_second\|memory' "$1" >"$2"; }
   cmp part.onnx out.onnx
 }
 
+@test "dq-report: the accuracy of 3 processes is that of one, said once" {
+  words=("$shapes" --data synth:shapes,count=101)
+  gives 0 dq-report "${words[@]}" --json one.json
+  one=$output
+  [[ $one == *"top-1"* ]]
+  gives 0 job 3 dq-report "${words[@]}" --threads 1 --color never --json out.json
+  [ "$output" = "$one" ]
+  cmp out.json one.json
+  gives 5 job 3 dq-report "${words[@]}" --threads 1 --json missing/out.json
+  [ "$(grep -c '^dq-report: process 0 of 3: missing/out.json: No such file or directory$' <<<"$stderr")" -eq 1 ]
+}
+
 @test "a process that is killed ends the job, and the checkpoint is whole" {
   trains dq-train "$shapes" "${few[@]}" --epochs 40 -o whole.onnx -q
   "${mpirun[@]}" -n 2 dq-train "$shapes" "${few[@]}" --epochs 40 -o out.onnx --threads 1 --checkpoint state \
