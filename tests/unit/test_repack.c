@@ -3,7 +3,7 @@
 // And plans that share what one of them packed: they answer side by side as a plan of their own does.
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <sys/mman.h>
 
 #include "lib/base/half.h"
 #include "lib/base/random.h"
@@ -365,10 +365,27 @@ typedef struct sharer {
   dq_plan *plan;
   void *memory[2]; // lent by turns
   size_t bytes;    // of each
-  void *input;     // lent in every other pair of runs
+  void *input;     // lent in every other pair of runs, in front of a page that must not be touched
   const dq_tensor *expected;
   int different;
 } sharer;
+
+enum { PAGE = 4096 };
+
+static size_t pages_of(size_t bytes) { return (bytes + PAGE - 1) / PAGE * PAGE; }
+
+// Memory that ends where a page begins that nobody may read.
+static void *new_guarded(size_t bytes) {
+  const size_t pages = pages_of(bytes);
+  char *memory = mmap(NULL, pages + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  assert_true(memory != MAP_FAILED);
+  assert_int_equal(mprotect(memory + pages, PAGE, PROT_NONE), 0);
+  return memory + pages - bytes;
+}
+
+static void free_guarded(void *guarded, size_t bytes) {
+  assert_int_equal(munmap((char *)guarded + bytes - pages_of(bytes), pages_of(bytes) + PAGE), 0);
+}
 
 static void *run_sharer(void *argument) {
   sharer *self = argument;
@@ -396,12 +413,11 @@ static void share(void (*build)(network *), int algorithm, const dq_context *wit
   dq_error error = {0};
   assert_int_equal(dq_plan_new(&origin, n.graph, NULL, &binding, with, &error), DQ_OK);
   assert_int_equal(dq_plan_run(origin, &error), DQ_USAGE);
-  size_t bytes = dq_plan_lent_bytes(origin);
+  size_t bytes = dq_plan_lent_bytes(origin), input_bytes = dq_tensor_bytes(dq_plan_input(own, 0));
   sharer sharers[2];
   pthread_t threads[2];
   for (int i = 0; i < 2; i++) {
-    sharers[i] =
-        (sharer){.expected = expected, .bytes = bytes, .input = malloc(dq_tensor_bytes(dq_plan_input(own, 0)))};
+    sharers[i] = (sharer){.expected = expected, .bytes = bytes, .input = new_guarded(input_bytes)};
     assert_int_equal(dq_plan_share(&sharers[i].plan, origin, with, &error), DQ_OK);
     assert_int_equal(dq_plan_run(sharers[i].plan, &error), DQ_USAGE);
     for (int m = 0; m < 2; m++) sharers[i].memory[m] = dq_arena_alloc(arena, bytes + 4096); // large blocks are aligned
@@ -411,7 +427,7 @@ static void share(void (*build)(network *), int algorithm, const dq_context *wit
     pthread_join(threads[i], NULL);
     if (sharers[i].different) fail_msg("%s: another answer", n.graph->nodes[n.graph->node_count - 1]->op_type);
     dq_plan_free(sharers[i].plan);
-    free(sharers[i].input);
+    free_guarded(sharers[i].input, input_bytes);
   }
   dq_plan_free(origin);
   dq_plan_free(own);
