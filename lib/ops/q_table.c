@@ -71,16 +71,30 @@ static dq_status emit(dq_emission *to) {
   return DQ_OK;
 }
 
+// A table for many elements may be two lines.
+static dq_status prepare(dq_op *op, dq_arena *arena) {
+  enum { WORTH = 1 << 12 };
+  if (!dq_op_known(op, 1) || dq_tensor_count(op->inputs[1]) != ENTRIES) return DQ_OK;
+  if (dq_tensor_count(op->outputs[0]) < WORTH) return DQ_OK;
+  dq_ramps *ramps = DQ_NEW(arena, dq_ramps);
+  if (!ramps) return dq_fail_memory(op->error, sizeof *ramps);
+  if (dq_ramps_find(op->context->cpu, op->inputs[1]->data, ramps)) op->state = ramps;
+  return DQ_OK;
+}
+
 typedef struct table_job {
   const uint8_t *input, *tables;
   uint8_t *output;
   layout layout;
+  const dq_ramps *ramps; // NULL: the table
   dq_lookup_function *look_up;
+  dq_ramps_function *follow;
 } table_job;
 
 static void look_up_span(void *argument, int64_t from, int64_t to) {
   const table_job *job = argument;
-  job->look_up(job->input + from, job->tables, job->output + from, to - from);
+  if (job->ramps) job->follow(job->ramps, job->input + from, job->output + from, to - from);
+  else job->look_up(job->input + from, job->tables, job->output + from, to - from);
 }
 
 static void look_up_channel(void *argument, int64_t i, int thread) {
@@ -102,10 +116,13 @@ static void look_up_places(void *argument, int64_t from, int64_t to) {
 }
 
 static dq_status run(dq_op *op) {
+  unsigned cpu = op->context ? op->context->cpu : 0;
   table_job job = {.input = op->inputs[0]->data,
                    .tables = op->inputs[1]->data,
                    .output = op->outputs[0]->data,
-                   .look_up = dq_lookup(op->context ? op->context->cpu : 0)};
+                   .ramps = op->state,
+                   .look_up = dq_lookup(cpu),
+                   .follow = dq_ramps_of(cpu)};
   DQ_TRY(lay_out(op, &job.layout));
   const layout *l = &job.layout;
   if (l->channels == 1) dq_spans(op->context, l->outer * l->inner, DQ_GRAIN, look_up_span, &job);
@@ -124,6 +141,7 @@ const dq_operator dq_op_QTable = {
     .attributes =
         (const dq_attribute_rule[]){{"axis", DQ_ATTRIBUTE_INT, false}, {"least_rank", DQ_ATTRIBUTE_INT, false}, {0}},
     .infer = infer,
+    .prepare = prepare,
     .run = run,
     .emit = emit,
     .category = DQ_DENY,

@@ -225,6 +225,30 @@ void check_lookup(checker *c) {
   output_free(&out);
 }
 
+// Lines as tables have them, and wilder ones.
+void check_ramps(checker *c) {
+  int64_t count = array_size(c);
+  dq_ramps r = {.rise = 3 * dq_random_float(&c->random) - (chance(c, 20) ? 2 : 0), .fall = dq_random_float(&c->random)};
+  r.rise_at = (float)between(c, -300, 300) / (chance(c, 50) ? 2 : 1.7f);
+  r.fall_at = r.rise_at + (r.rise - r.fall) * (float)between(c, 0, 255);
+  input_buffer input = input_new((size_t)count);
+  fill_bytes(c, input.data, count, false);
+  output_buffer out = output_new((size_t)count, (size_t)between(c, 0, 63));
+  uint8_t *found = out.data;
+  bool in_place = chance(c, 30);
+  if (in_place && count) memcpy(found, input.data, (size_t)count);
+  dq_ramps_of(c->cpu)(&r, in_place ? found : input.data, found, count);
+  bool good = output_guards_hold(&out);
+  for (int64_t i = 0; i < count; i++) {
+    uint8_t expected;
+    dq_ramps_c(&r, (uint8_t *)input.data + i, &expected, 1);
+    good = good && found[i] == expected;
+  }
+  finish_array(c, good, "ramps", count);
+  input_free(&input);
+  output_free(&out);
+}
+
 void check_copy_rows(checker *c) {
   dq_row_copy copy = {.rows = between(c, 0, 4), .bytes = array_size(c) % 300, .flips = chance(c, 50)};
   copy.from_step = copy.bytes + between(c, 0, 9), copy.to_step = copy.bytes + between(c, 0, 70);

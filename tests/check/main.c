@@ -42,6 +42,7 @@ static check_case *const round_f16_cases[] = {check_halves, NULL};
 static check_case *const quantize_cases[] = {check_quantize, NULL};
 static check_case *const dequantize_cases[] = {check_dequantize, NULL};
 static check_case *const lookup_cases[] = {check_lookup, NULL};
+static check_case *const ramps_cases[] = {check_ramps, NULL};
 static check_case *const maximum_8_cases[] = {check_maximum, NULL};
 static check_case *const maximum_f32_cases[] = {check_maximum_f32, NULL};
 static check_case *const maximum_f16_cases[] = {check_maximum_f16, NULL};

@@ -258,6 +258,32 @@ static void last_row_that_fits(void **state) {
     }
 }
 
+// The table of LeakyRelu 0.1359 from scale 1, zero point 128 to scale 1/2, zero point 36: 2 (x - 128) + 36, clipped,
+// above, 0.2718 (x - 128) + 36 below.
+static void leaky_table_as_two_lines(void **state) {
+  (void)state;
+  enum { BYTES = 256 };
+  unsigned cpu = dq_cpu_detect() & DQ_CPU_AVX2;
+  uint8_t table[BYTES], found[BYTES];
+  for (int x = 0; x < BYTES; x++) {
+    double y = x < 128 ? 0.2718 * (x - 128) + 36 : 2.0 * (x - 128) + 36;
+    found[x] = (uint8_t)x;
+    table[x] = (uint8_t)(y > 255 ? 255 : nearbyint(y));
+  }
+  dq_ramps ramps;
+  if (!dq_ramps_find(cpu, table, &ramps)) {
+    assert_false(cpu & DQ_CPU_AVX2); // plain loops look up as quickly
+    skip();
+  }
+  dq_ramps_of(cpu)(&ramps, found, found, BYTES);
+  assert_memory_equal(found, table, BYTES);
+  assert_int_equal(found[0], 1); // 36 - 34.79
+  assert_int_equal(found[130], 40);
+  assert_int_equal(found[255], 255);
+  table[200] ^= 1; // no line passes this entry and its neighbours
+  assert_false(dq_ramps_find(cpu, table, &ramps));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(last_row_that_fits),
@@ -269,6 +295,7 @@ int main(void) {
       cmocka_unit_test(float16_sums_by_hand),
       cmocka_unit_test(refusals),
       cmocka_unit_test(scratch_of_products_is_bounded),
+      cmocka_unit_test(leaky_table_as_two_lines),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,6 +36,10 @@ void dq_dequantize_s32(const int32_t *input, float scale, float *output, int64_t
 // ---- Functions for rows of elements: a caller finds the function once and calls it for every row ----
 // The function that looks bytes up in a table of 256 bytes.
 dq_lookup_function *dq_lookup(unsigned cpu);
+// Finds two lines that give a table of 256 bytes, proven on all bytes, in about 0.1 ms. False: there are none, as the
+// table is not convex or a rounding falls otherwise, or this machine looks bytes up as quickly.
+bool dq_ramps_find(unsigned cpu, const uint8_t *table, dq_ramps *ramps);
+dq_ramps_function *dq_ramps_of(unsigned cpu);
 
 // The function that computes a row of outputs of a max pool on 8 bits, as dq_maximum_row says, and the bytes of scratch
 // that it needs for a row of these sizes (the pointers of the row are not read).

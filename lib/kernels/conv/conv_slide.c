@@ -5,7 +5,11 @@
 // share their padding: the right one's bytes are the next row's left ones. With larger strides a row of
 // outputs is a run of whole vectors, or, when it is short, two rows are one vector.
 //
-// Packed: header; [channels] starts; [channels][words] weights; [words] offsets of 64 bits; the index.
+// Without VBMI the products of two taps are added in 16 bits, which saturates. Of the three ways to pair the four taps
+// of a word one is taken in which no sum can, whatever the input: tap 1 changes places with tap 2 or 3, or with none.
+//
+// Packed: header; [channels] starts; [channels][words] weights; [words] offsets of 64 bits; the index;
+// [channels][words] pairings, bytes, without VBMI.
 // Scratch by thread: the band, sums, bytes.
 #include "lib/kernels/conv/conv_internal.h"
 
@@ -87,7 +91,11 @@ static size_t offsets_at(const dq_conv_plan *plan) {
   return weights_at(plan) + dq_words(plan->shape.out_channels * plan->depth);
 }
 static size_t index_at(const dq_conv_plan *plan) { return offsets_at(plan) + dq_words(2 * plan->depth); }
-static size_t packed_words(const dq_conv_plan *plan) { return index_at(plan) + DQ_SLIDE_LANES; }
+static size_t pairings_at(const dq_conv_plan *plan) { return index_at(plan) + DQ_SLIDE_LANES; }
+static bool pairs(const dq_conv_plan *plan) { return plan->multiply->feature != DQ_CPU_VBMI; }
+static size_t packed_words(const dq_conv_plan *plan) {
+  return pairings_at(plan) + (pairs(plan) ? dq_words(dq_ceil_div(plan->shape.out_channels * plan->depth, 4)) : 0);
+}
 
 static size_t band_area(const dq_conv_plan *plan) { return dq_words(dq_ceil_div(band_bytes(plan), 4)); }
 static size_t sums_area(const dq_conv_plan *plan) {
@@ -115,6 +123,28 @@ static uint32_t pack_channel(const dq_conv_plan *plan, const uint8_t *weights, i
   return sum;
 }
 
+static bool pair_fits(int a, int b) {
+  enum { MOST = 128 }; // 255 * 128 fits int16: the most that weights of one sign may add up to
+  int positive = (a > 0 ? a : 0) + (b > 0 ? b : 0);
+  return positive <= MOST && positive - a - b <= MOST;
+}
+
+// Byte 1 of a word in the place of byte 1 + pairing, and the other way round.
+static uint32_t paired(uint32_t word, unsigned pairing) {
+  if (pairing != 1 && pairing != 2) return word;
+  uint32_t change = (word >> 8 ^ word >> (8 + 8 * pairing)) & 0xff;
+  return word ^ change << 8 ^ change << (8 + 8 * pairing);
+}
+
+// The first pairing of a word that fits, DQ_SLIDE_ALONE where none does.
+static uint8_t choose_pairing(uint32_t word) {
+  for (unsigned p = 0; p < DQ_SLIDE_ALONE; p++) {
+    uint32_t x = paired(word, p);
+    if (pair_fits((int8_t)x, (int8_t)(x >> 8)) && pair_fits((int8_t)(x >> 16), (int8_t)(x >> 24))) return (uint8_t)p;
+  }
+  return DQ_SLIDE_ALONE;
+}
+
 static void pack_index(const dq_conv_plan *plan, uint8_t *index) {
   const dq_conv_parameters *p = &plan->shape;
   int64_t lanes = short_rows(plan) ? HALF : DQ_SLIDE_LANES, row = p->stride_height * plan->slide.row_bytes;
@@ -140,6 +170,11 @@ static void pack(const dq_conv_plan *plan, const void *weights, const void *bias
     offsets[k] = k / line_words(plan) * p->dilation_height * plan->slide.row_bytes +
                  k % line_words(plan) * WORD * p->dilation_width;
   pack_index(plan, (uint8_t *)(packed + index_at(plan)));
+  uint8_t *pairings = (uint8_t *)(packed + pairings_at(plan));
+  for (int64_t k = 0; pairs(plan) && k < p->out_channels * plan->depth; k++) {
+    pairings[k] = choose_pairing(words[k]);
+    words[k] = paired(words[k], pairings[k]);
+  }
 }
 
 // ---- Running ----
@@ -180,6 +215,7 @@ static void add_up(const band *b) {
                     .index = (const uint8_t *)(packed + index_at(plan)),
                     .weights = packed + weights_at(plan) + c * plan->depth,
                     .offsets = (const int64_t *)(const void *)(packed + offsets_at(plan)),
+                    .pairings = pairs(plan) ? (const uint8_t *)(packed + pairings_at(plan)) + c * plan->depth : NULL,
                     .words = plan->depth,
                     .vectors = vectors,
                     .step = DQ_SLIDE_LANES * p->stride_width,

@@ -174,13 +174,17 @@ typedef dq_correlate_function dq_f32_correlate_function, dq_i16_correlate_functi
 // Sums over a plane of bytes: sum of lane i of vector v = start + sum over k of dot(weights[k], the four bytes
 // at v * step + offsets[k] + index[4 i .. 4 i + 3]). Vectors have DQ_SLIDE_LANES lanes; 64 bytes are read at
 // each offset, and whole vectors of sums written.
-enum { DQ_SLIDE_LANES = 16, DQ_SLIDE_REACH = 64 };
+// A kernel that adds two products in 16 bits is given pairings: 0, or 1 or 2 where byte 1 of the word has changed
+// places with byte 1 + pairing, so that bytes 0 and 1, 2 and 3 cannot pass int16; DQ_SLIDE_ALONE: no two bytes may be
+// added.
+enum { DQ_SLIDE_LANES = 16, DQ_SLIDE_REACH = 64, DQ_SLIDE_ALONE = 3 };
 typedef struct dq_slide {
   const uint8_t *plane;
   const uint8_t *index; // [4 DQ_SLIDE_LANES], below DQ_SLIDE_REACH
   const uint32_t *weights;
   const int64_t *offsets;
-  int64_t words; // of weights, at least 1
+  const uint8_t *pairings; // of each word, where the kernel multiplies in pairs
+  int64_t words;           // of weights, at least 1
   int64_t vectors, step;
   int32_t start;
   int32_t *sums; // [vectors][DQ_SLIDE_LANES]
@@ -326,6 +330,14 @@ typedef void dq_requantize_function(const dq_requantize_rows *rows);
 // Computes output[i] = table[input[i]], any function of 8 bits, for i < count. The table has 256 entries, indexed by
 // the bits of an element (an int8 -1 is 255); output may be input.
 typedef void dq_lookup_function(const uint8_t *input, const uint8_t *table, uint8_t *output, int64_t count);
+
+// Computes output[i], for i < count, as the larger of the lines x rise + rise_at and x fall + fall_at at x = input[i],
+// each one fused multiply-add, rounded to the nearest integer (ties to even) and brought into 0 to 255. Both lines are
+// below 2^15 in magnitude; output may be input.
+typedef struct dq_ramps {
+  float rise, rise_at, fall, fall_at;
+} dq_ramps;
+typedef void dq_ramps_function(const dq_ramps *ramps, const uint8_t *input, uint8_t *output, int64_t count);
 
 // One row of outputs of a max pool on 8 bits: output[o] is the largest of rows[i][o * stride - begin + k *
 // dilation] over all rows and k in [0, kernel) that lie inside of a row; the least number of the type when

@@ -44,6 +44,7 @@ dq_f32_to_f16_leaky_function dq_f32_to_f16_leaky_c;
 dq_quantize_function dq_quantize_c;
 dq_dequantize_function dq_dequantize_c;
 dq_lookup_function dq_lookup_c;
+dq_ramps_function dq_ramps_c;
 dq_maximum_8_function dq_maximum_8_c;
 dq_maximum_f32_function dq_maximum_f32_c;
 dq_maximum_f16_function dq_maximum_f16_c;
