@@ -3,6 +3,7 @@
 #ifndef DQ_CALIB_CALIB_H
 #define DQ_CALIB_CALIB_H
 
+#include "calib/margin.h"
 #include "lib/session/observe.h"
 
 // ---- Histogram ----
@@ -79,6 +80,11 @@ typedef struct dq_range_options {
   bool symmetric; // the quantization is symmetric around 0
 } dq_range_options;
 
+// The range with margins (calib/margin.h) where a rule has kept the largest values: an end of at least 0.97 times the
+// extreme one that was seen is scaled as that of the extreme is. Where more is cut off, many values lie beyond, and
+// the histogram shows what is lost. `ends` are of the pictures of `histogram`.
+dq_range_pair dq_range_with_margins(dq_range_pair range, const dq_histogram *histogram, const dq_value_ends *ends);
+
 // A rule that makes a range from a histogram, a row of observers.def.
 typedef struct dq_observer {
   const char *name, *help;
@@ -94,13 +100,13 @@ typedef struct dq_calibration {
   int count;
   const char *const *names; // of values of the graph
   dq_histogram *histograms; // one per name
+  dq_value_ends *ends;      // one per name
   int64_t pictures;
-  size_t bytes; // of all histograms
+  size_t bytes; // of all histograms and ends
 } dq_calibration;
 
-// Runs the graph once on each picture of `what` and makes one histogram, of 64 KiB, for each of its names, which must
-// outlive the result. The histograms count against the budget of the context. The caller
-// frees the result by dq_calibration_deinit; after a failure nothing has to be freed. Statuses are those of dq_observe,
+// Runs the graph once on each picture of `what` and makes one histogram, of 64 KiB, and the ends of its channels for
+// each of its names, which must outlive the result. They count against the budget of the context. The caller frees the result by dq_calibration_deinit; after a failure nothing has to be freed. Statuses are those of dq_observe,
 // and DQ_BAD_INPUT when a value had a NaN or infinite element, DQ_UNSUPPORTED when a value had no element on any
 // picture.
 dq_status dq_calibrate(dq_calibration *calibration, const dq_observation *what, const dq_context *context,

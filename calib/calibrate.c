@@ -6,7 +6,8 @@
 static dq_status open_histograms(dq_calibration *calibration, const dq_context *context, dq_error *error) {
   dq_budget *budget = context ? context->budget : NULL;
   calibration->histograms = calloc((size_t)calibration->count + 1, sizeof(dq_histogram));
-  if (!calibration->histograms) return dq_fail_memory(error, 0);
+  calibration->ends = calloc((size_t)calibration->count + 1, sizeof(dq_value_ends));
+  if (!calibration->histograms || !calibration->ends) return dq_fail_memory(error, 0);
   for (int i = 0; i < calibration->count; i++) DQ_TRY(dq_histogram_init(&calibration->histograms[i], budget, error));
   calibration->bytes = (size_t)calibration->count * (sizeof(dq_histogram) + DQ_HISTOGRAM_BINS * sizeof(uint64_t));
   return DQ_OK;
@@ -25,14 +26,27 @@ static dq_status check_seen(const dq_calibration *calibration, dq_error *error) 
 }
 
 typedef struct filling {
-  dq_histogram *histograms;
+  dq_calibration *calibration;
   const dq_context *context;
 } filling;
 
-static dq_status add_to_histogram(void *user, int slot, const dq_tensor *tensor, dq_error *error) {
-  (void)error;
+static dq_status open_ends(const filling *f, dq_value_ends *ends, const dq_tensor *tensor, dq_error *error) {
+  int64_t channels = dq_channels_of(tensor);
+  size_t bytes = dq_value_ends_bytes(channels);
+  void *memory = dq_budget_alloc(f->context ? f->context->budget : NULL, bytes);
+  if (!memory) return dq_fail_memory(error, bytes);
+  dq_value_ends_init(ends, channels, memory);
+  f->calibration->bytes += bytes;
+  return DQ_OK;
+}
+
+static dq_status add_picture(void *user, int slot, const dq_tensor *tensor, dq_error *error) {
   const filling *f = user;
-  dq_histogram_add(&f->histograms[slot], tensor->data, dq_tensor_count(tensor), f->context);
+  dq_value_ends *ends = &f->calibration->ends[slot];
+  if (!dq_tensor_count(tensor)) return DQ_OK;
+  if (!ends->channels) DQ_TRY(open_ends(f, ends, tensor, error));
+  dq_histogram_add(&f->calibration->histograms[slot], tensor->data, dq_tensor_count(tensor), f->context);
+  dq_value_ends_add(ends, tensor, f->context);
   return DQ_OK;
 }
 
@@ -40,8 +54,8 @@ dq_status dq_calibrate(dq_calibration *calibration, const dq_observation *what, 
                        dq_error *error) {
   *calibration = (dq_calibration){.count = what->count, .names = what->names, .pictures = what->pictures};
   dq_status status = open_histograms(calibration, context, error);
-  filling filled = {calibration->histograms, context};
-  if (status == DQ_OK) status = dq_observe(what, add_to_histogram, &filled, context, error);
+  filling filled = {calibration, context};
+  if (status == DQ_OK) status = dq_observe(what, add_picture, &filled, context, error);
   if (status == DQ_OK) status = check_seen(calibration, error);
   if (status != DQ_OK) dq_calibration_deinit(calibration);
   return status;
@@ -50,6 +64,8 @@ dq_status dq_calibrate(dq_calibration *calibration, const dq_observation *what, 
 void dq_calibration_deinit(dq_calibration *calibration) {
   for (int i = 0; calibration->histograms && i < calibration->count; i++)
     dq_histogram_deinit(&calibration->histograms[i]);
+  for (int i = 0; calibration->ends && i < calibration->count; i++) dq_budget_free(calibration->ends[i].high);
   free(calibration->histograms);
+  free(calibration->ends);
   *calibration = (dq_calibration){0};
 }

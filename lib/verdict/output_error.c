@@ -132,9 +132,9 @@ static int64_t fewer_infinite(const double *before, const double *after, int64_t
 
 dq_noise_change dq_noise_compare(const double *before, const double *after, int64_t pictures) {
   int64_t fewer = fewer_infinite(before, after, pictures);
-  if (fewer > 0) return (dq_noise_change){INFINITY, 0, INFINITY, pictures};
+  if (fewer > 0) return (dq_noise_change){.mean = INFINITY, .fell = INFINITY, .pictures = pictures};
   if (fewer < 0)
-    return (dq_noise_change){-INFINITY, 0, -INFINITY, pictures}; // nothing that the others gain makes up for it
+    return (dq_noise_change){.mean = -INFINITY, .fell = -INFINITY, .pictures = pictures}; // nothing that the others gain makes up for it
   double fell = 0, all = 0, sum = 0, squares = 0, count = 0;
   for (int64_t p = 0; p < pictures; p++) {
     if (!is_finite_in_both(before, after, p)) continue;
@@ -151,7 +151,7 @@ dq_noise_change dq_noise_compare(const double *before, const double *after, int6
     squares += ratio * ratio;
   }
   double mean = sum / count, variance = count > 1 ? (squares - sum * mean) / (count - 1) : 0;
-  return (dq_noise_change){mean, sqrt(fmax(0, variance) / count), fell, pictures};
+  return (dq_noise_change){mean, sqrt(fmax(0, variance) / count), fell, pictures, false};
 }
 
 // ---- Confidence ----
@@ -184,7 +184,7 @@ double dq_required_errors(double confidence, int64_t pictures) {
 }
 
 bool dq_noise_is_less(const dq_noise_change *change, double confidence) {
-  if (!(change->fell > 0)) return false;
+  if (!change->by_picture && !(change->fell > 0)) return false;
   if (change->pictures < 2) return isinf(change->fell) || confidence <= DQ_HALF_STANDARD_ERROR;
   return change->mean > dq_required_errors(confidence, change->pictures) * change->deviation;
 }
@@ -193,7 +193,7 @@ const char *dq_noise_reason(const dq_noise_change *change, double confidence, ch
   static const double DECIBELS = 4.342944819032518; // 10 / ln 10
   if (isinf(change->fell))
     snprintf(text, size, "%s pictures have answers that are not finite", change->fell > 0 ? "fewer" : "more");
-  else if (!(change->fell > 0)) snprintf(text, size, "the pictures together have no less noise");
+  else if (!change->by_picture && !(change->fell > 0)) snprintf(text, size, "the pictures together have no less noise");
   else if (change->pictures < 2)
     snprintf(text, size, "the only picture has less noise%s",
              dq_noise_is_less(change, confidence) ? "" : ", which may be chance");

@@ -54,6 +54,7 @@ typedef struct dq_noise_change {
   double mean, deviation; // mean of ln(before / after) over the pictures, and its standard error
   double fell;            // sum of before - after over the pictures
   int64_t pictures;
+  bool by_picture; // false; where the caller sets it, `mean` decides alone, and `fell` does not count
 } dq_noise_change;
 
 // `before` and `after` have the noise of each picture, 0 or more.

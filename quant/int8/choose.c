@@ -66,25 +66,41 @@ static void close_trials(trials *all) {
 // Decibels that the trial which ran is better than the best setting so far.
 static double gain_of(const trials *all) { return dq_score_gain(&all->evaluator, &all->best, &all->now); }
 
+static bool changes_ranges(const dq_int8_setting *setting, const dq_int8_setting *best) {
+  return setting->method != best->method || setting->margins != best->margins;
+}
+
 // How sure a gain must be. Other ranges, other factors of channels and sums without rounding change all values of a
 // network: a small gain of theirs must show picture by picture. So must, more surely, what cuts values off: how much
 // shows with the ranges of few pictures is chance (docs/CALIBRATION.md). 0: the figure of all together is enough, as
 // for the correction of biases, which takes back what is known to be wrong.
 static double required_confidence(const trials *all, const dq_int8_setting *setting) {
   const dq_int8_setting *best = &all->job->setting;
-  if (setting->exact_sums || setting->equalize != best->equalize || setting->method != best->method)
+  if (setting->exact_sums || setting->equalize != best->equalize || changes_ranges(setting, best))
     return DQ_HALF_STANDARD_ERROR;
   return setting->absorption || setting->range_search ? DQ_TWO_STANDARD_ERRORS : 0;
 }
 
+// Whether so few pictures judge that their mean gain decides, not the noise of all together, which is that of the worst:
+// ranges come from as few then, and a picture that shows more than these loses as it seldom will with those of all.
+static bool decides_by_picture(const trials *all, const dq_int8_setting *setting) {
+  enum { FEW = 8 };
+  const dq_int8_setting *best = &all->job->setting;
+  int64_t pictures = all->evaluator.detects ? 0 : all->evaluator.what.pictures;
+  return (setting->equalize != best->equalize || changes_ranges(setting, best)) && pictures > 1 && pictures < FEW;
+}
+
 // Whether the trial that ran is better than the best so far, and why, or why not.
-static bool is_better(const trials *all, double confidence, char *reason, size_t size) {
-  double before = all->best.decibels, after = all->now.decibels;
-  if (!all->evaluator.detects && !(after > before))
+static bool is_better(const trials *all, const dq_int8_setting *setting, char *reason, size_t size) {
+  double before = all->best.decibels, confidence = required_confidence(all, setting);
+  bool by_picture = decides_by_picture(all, setting), detects = all->evaluator.detects;
+  if (by_picture && setting->equalize != all->job->setting.equalize) confidence = 0;
+  if (!detects && !by_picture && !(all->now.decibels > before))
     return snprintf(reason, size, "no more than %.2f dB", before), false;
-  if (all->evaluator.detects && confidence < DQ_HALF_STANDARD_ERROR) confidence = DQ_HALF_STANDARD_ERROR;
-  if (confidence <= 0) return snprintf(reason, size, "more than %.2f dB", before), true;
+  if (detects && confidence < DQ_HALF_STANDARD_ERROR) confidence = DQ_HALF_STANDARD_ERROR;
+  if (confidence <= 0 && !by_picture) return snprintf(reason, size, "more than %.2f dB", before), true;
   dq_noise_change change = dq_noise_compare(all->best.noise, all->now.noise, all->evaluator.what.pictures);
+  change.by_picture = by_picture;
   dq_noise_reason(&change, confidence, reason, size);
   return dq_noise_is_less(&change, confidence);
 }
@@ -207,11 +223,11 @@ static dq_status try_and_compare(trials *all, const dq_int8_setting *setting, bo
   *gain = gain_of(all);
   bool better = anyway;
   if (anyway) snprintf(reason, sizeof reason, all->started ? "asked for" : "what others are measured by");
-  else better = is_better(all, required_confidence(all, setting), reason, sizeof reason);
+  else better = is_better(all, setting, reason, sizeof reason);
   dq_message(all->job->in->context, DQ_DETAIL,
-             "trial: method %s, equalization %d, heads %d, bias correction %d, absorption %d, range search %d, exact "
+             "trial: method %s, margins %d, equalization %d, heads %d, bias correction %d, absorption %d, range search %d, exact "
              "sums %d: %.2f dB, %s: %s",
-             setting->method->name, setting->equalize, setting->heads, setting->bias_correction, setting->absorption,
+             setting->method->name, setting->margins, setting->equalize, setting->heads, setting->bias_correction, setting->absorption,
              setting->range_search, setting->exact_sums, all->now.decibels, better ? "taken" : "not taken", reason);
   all->started = true;
   if (better) accept(all, setting);
@@ -284,13 +300,14 @@ static dq_status decide_method(trials *all) {
     setting.method = dq_observer_find(names[i]);
     DQ_TRY(try_and_compare(all, &setting, false, &gain));
   }
-  return DQ_OK;
+  dq_int8_setting setting = all->job->setting; // margins expect longer tails than some networks have
+  setting.margins = false;
+  return try_and_compare(all, &setting, false, &gain);
 }
 
 static bool is_automatic(const dq_int8_options *options) { return !strcmp(options->method->name, "auto"); }
 
-// Whether any biases are high: of the graph as it is equalized now, on a few pictures, as a range that does not become
-// narrower on these does not on more.
+// Whether any biases are high: on a few pictures, as a range that does not become narrower on these does not on more.
 static dq_status has_high_biases(trials *all, bool *found) {
   enum { PICTURES = 4 };
   const dq_int8_job *job = all->job;
@@ -334,7 +351,6 @@ static dq_status decide_absorption(trials *all) {
   return try_and_compare(all, &setting, options->bias_absorption == DQ_CHOOSE_ON, &all->job->report->absorption_gain);
 }
 
-// A method that was asked for is kept, without a search.
 static bool tries_search(const dq_int8_options *options) {
   return options->range_search == DQ_CHOOSE_ON || (options->range_search == DQ_CHOOSE_AUTO && is_automatic(options));
 }
@@ -348,7 +364,6 @@ static dq_status decide_range_search(trials *all) {
   return try_and_compare(all, &setting, options->range_search == DQ_CHOOSE_ON, &all->job->report->range_search_gain);
 }
 
-// Sums that are not rounded, where the network has additions.
 static dq_status decide_sums(trials *all) {
   dq_int8_setting setting = all->job->setting;
   bool any = false;
@@ -449,6 +464,7 @@ static dq_int8_setting setting_of(const dq_int8_options *options) {
   bool open_sums = options->accumulator == DQ_ACCUMULATE_AUTO;
   return (dq_int8_setting){
       .method = is_automatic(options) ? dq_observer_find("percentile") : options->method,
+      .margins = is_automatic(options),
       .bias_correction = options->bias_correction == DQ_CHOOSE_ON,
       .accumulator = {open_sums ? DQ_ACCUMULATE_INT32 : options->accumulator, DQ_PAIRS_EVERYWHERE},
   };

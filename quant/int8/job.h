@@ -31,6 +31,7 @@ typedef struct dq_int8_setting {
   bool absorption; // bias absorption
   bool heads;      // equalize the output head too
   const dq_observer *method;
+  bool margins; // of ranges beyond what pictures showed (calib/margin.h)
   bool bias_correction;
   bool range_search; // quant/int8/range_search.c
   bool exact_sums;   // one scale for additions and their operands where that gains (quant/numeric/common_scale.h)

@@ -51,16 +51,14 @@ static void add_range(target *t, dq_range_pair range) {
   t->ranges[t->count++] = range;
 }
 
-static void list_ranges(const dq_int8_job *job, target *t, const dq_histogram *histogram) {
+static void list_ranges(const dq_int8_job *job, target *t, const dq_calibration *calibration) {
   static const char *const methods[] = {"minmax", "mse"};
   static const double shares[SHARES] = {0.9, 0.8, 0.7, 0.6, 0.5};
   const dq_int8_options *options = job->in->options;
-  const dq_range_options how = {options->percentile, options->symmetric};
-  const dq_value *value = job->graph->values[t->root];
   dq_range_pair own = job->choices[t->root].range;
   add_range(t, own);
   for (size_t m = 0; m < sizeof methods / sizeof *methods; m++)
-    add_range(t, dq_int8_narrow_range(job, value, histogram, dq_observer_find(methods[m])->range(histogram, &how)));
+    add_range(t, dq_int8_range_by(job, t->root, dq_observer_find(methods[m]), calibration));
   for (int s = 0; s < SHARES; s++)
     add_range(t, (dq_range_pair){(float)(shares[s] * (double)own.low), (float)(shares[s] * (double)own.high)});
   for (int r = 0; r < t->count; r++)
@@ -96,7 +94,7 @@ static dq_status list_targets(search *s, const dq_calibration *calibration) {
     if (!is_target(job, v) || (calibration && !(choice->range.low < choice->range.high))) continue;
     target *here = &s->targets[s->count++];
     *here = (target){.root = v};
-    if (calibration) list_ranges(job, here, &calibration->histograms[choice->slot]);
+    if (calibration) list_ranges(job, here, calibration);
   }
   return DQ_OK;
 }

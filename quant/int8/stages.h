@@ -57,6 +57,11 @@ bool dq_int8_is_weight(const dq_int8_job *job, const dq_node *node, int i);
 // ranges.c: chooses the range and the parameters of every selected value, from the given table or on the pictures, and
 // stores them in job->choices, the report and its table. DQ_BAD_INPUT names a value that the table does not have.
 dq_status dq_int8_find_ranges(dq_int8_job *job);
+// The range of the value with index `v` by `method`, from its histogram and the ends of its pictures in `calibration`:
+// with margins where the setting wants them, within the bounds of the operator that computes the value, and narrowed
+// (dq_int8_narrow_range).
+dq_range_pair dq_int8_range_by(const dq_int8_job *job, int v, const dq_observer *method,
+                               const dq_calibration *calibration);
 // Whether the value with index `v` has parameters of its own that come from pictures.
 bool dq_int8_is_observed(const dq_int8_job *job, int v);
 

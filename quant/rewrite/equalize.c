@@ -77,6 +77,7 @@ static dq_status list_sites(site_list *list, const dq_graph *graph, const dq_ten
 typedef struct seen {
   const char *name;
   dq_channel_extents extents;
+  dq_value_ends ends;
   int64_t channels, count; // elements per channel
 } seen;
 
@@ -108,12 +109,16 @@ static bool add_seen(dq_equalize_memory *memory, const char *name, int64_t chann
     if (memory->count) memcpy(values, memory->values, (size_t)memory->count * sizeof *values);
     memory->values = values, memory->capacity = capacity;
   }
+  void *ends = DQ_NEW_ARRAY(arena, dq_value_ends_bytes(channels), char);
+  if (!ends) return false;
   seen *s = &memory->values[memory->count++];
   *s = (seen){dq_arena_strdup(arena, name),
               {DQ_NEW_ARRAY(arena, channels, double), DQ_NEW_ARRAY(arena, channels, double),
                DQ_NEW_ARRAY(arena, channels, double)},
+              {0},
               channels,
               0};
+  dq_value_ends_init(&s->ends, channels, ends);
   return s->name && s->extents.low && s->extents.high && s->extents.power;
 }
 
@@ -136,20 +141,33 @@ typedef struct watching {
   const dq_context *context;
 } watching;
 
-static void record_plane(void *argument, int64_t c, const float *plane, int64_t count, unsigned cpu) {
-  const dq_channel_extents *extents = argument;
-  dq_extremes reach = dq_extremes_of(plane, count, cpu);
-  extents->low[c] = fmax(extents->low[c], -(double)reach.low);
-  extents->high[c] = fmax(extents->high[c], (double)reach.high);
-  extents->power[c] += dq_element_sums_of(plane, count, cpu).power;
+static void add_power(void *argument, int64_t c, const float *plane, int64_t count, unsigned cpu) {
+  double *power = argument;
+  power[c] += dq_element_sums_of(plane, count, cpu).power;
 }
 
 static dq_status record(void *user, int slot, const dq_tensor *tensor, dq_error *error) {
   (void)error;
   const watching *w = user;
-  dq_each_plane(w->context, tensor, record_plane, &w->values[slot].extents);
+  dq_each_plane(w->context, tensor, add_power, w->values[slot].extents.power);
+  dq_value_ends_add(&w->values[slot].ends, tensor, w->context);
   w->values[slot].count += tensor->dims[0] * dq_tensor_product(tensor, 2, tensor->rank);
   return DQ_OK;
+}
+
+static double end_of(const seen *value, const dq_picture_ends *ends, double other) {
+  double elements = (double)value->ends.elements / (double)value->channels;
+  return dq_end_with_margin(ends, 1, elements, value->ends.pictures, fmax(0, other));
+}
+
+// With margins: where factors bring the ends of all channels together, every channel may be cut off on other pictures.
+static void conclude(seen *value) {
+  for (int64_t c = 0; value->count && c < value->channels; c++) {
+    const dq_picture_ends *high = &value->ends.high[c], *low = &value->ends.low[c];
+    value->extents.high[c] = end_of(value, high, (double)low->of[0]);
+    value->extents.low[c] = end_of(value, low, (double)high->of[0]);
+    value->extents.power[c] /= (double)value->count;
+  }
 }
 
 // Watches all values that were added since `from`.
@@ -165,8 +183,7 @@ static dq_status observe_new(dq_equalize_memory *memory, int from, const dq_obse
   watched.names = names, watched.count = count, watched.doing = "equalizing";
   watching notes = {all, context};
   DQ_TRY(dq_observe(&watched, record, &notes, context, error));
-  for (int i = 0; i < count; i++)
-    for (int64_t c = 0; all[i].count && c < all[i].channels; c++) all[i].extents.power[c] /= (double)all[i].count;
+  for (int i = 0; i < count; i++) conclude(&all[i]);
   return DQ_OK;
 }
 

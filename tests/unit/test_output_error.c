@@ -161,6 +161,24 @@ static void reasons_are_said(void **state) {
                       "fewer pictures have answers that are not finite");
 }
 
+// The third picture loses more than the others have, which the mean of ln(4) and ln(2) twice, less ln(2), does not mind.
+static void pictures_decide_by_their_mean(void **state) {
+  (void)state;
+  const double before[] = {4, 2, 8, 2}, after[] = {1, 1, 16, 1};
+  char text[200];
+  dq_noise_change change = dq_noise_compare(before, after, 4);
+  assert_true(is_near(change.mean, 3 * log(2) / 4, 1e-6) && change.fell == -3);
+  assert_false(change.by_picture || dq_noise_is_less(&change, 0));
+  change.by_picture = true;
+  assert_true(dq_noise_is_less(&change, 0) && !dq_noise_is_less(&change, DQ_TWO_STANDARD_ERRORS));
+  assert_string_equal(
+      dq_noise_reason(&change, 0, text, sizeof text),
+      "the pictures gain 2.26 dB in the mean with a standard error of 1.89, asked for are 0.0 of these");
+  change = dq_noise_compare(after, before, 4);
+  change.by_picture = true;
+  assert_false(dq_noise_is_less(&change, 0));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, network_start, network_end)
 
 int main(void) {
@@ -168,6 +186,7 @@ int main(void) {
       TEST(output_error_by_channel),    TEST(scores_beside_boxes), TEST(broken_zeros_are_a_part),
       TEST(like_channels_are_one_part), TEST(noise_falls_clearly), TEST(few_pictures_need_more_errors),
       TEST(reasons_are_said),
+      TEST(pictures_decide_by_their_mean),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

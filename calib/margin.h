@@ -1,0 +1,45 @@
+// Margins of ranges: how far values of pictures that were not seen are expected to reach beyond those that were.
+//
+// Known are the largest values x1 >= x2 >= ... that each of n pictures has in a channel. Where the excess over a high
+// value is exponential with mean b, the gaps i (x_i - x_(i+1)) have the mean b (Renyi, "On the theory of order
+// statistics", 1953), whatever the distribution below. Another picture passes x1 with probability 1 / (n + 1), and then
+// what is above an end u >= x1 has the expected square 2 b^2 e^(-(u - x1) / b).
+#ifndef DQ_CALIB_MARGIN_H
+#define DQ_CALIB_MARGIN_H
+
+#include "lib/base/context.h"
+#include "lib/base/tensor.h"
+
+enum { DQ_PICTURE_ENDS = 4 };
+// The largest ends of pictures, the largest first; -infinity where there are fewer pictures.
+typedef struct dq_picture_ends {
+  float of[DQ_PICTURE_ENDS];
+} dq_picture_ends;
+
+// How far a value reaches, by channel.
+typedef struct dq_value_ends {
+  int64_t channels;           // along axis 1; 1: all elements together
+  int64_t elements, pictures; // of the value on one picture; that were added
+  dq_picture_ends *high, *low; // [channels]: of x, of -x
+  float *now;                  // [2 * channels]: ends of the picture that is added
+} dq_value_ends;
+
+// How many channels to tell apart in a value that has this shape on one picture: those of axis 1 of two and of four
+// dimensions or more; of others 1, as axis 1 may be a position.
+int64_t dq_channels_of(const dq_tensor *tensor);
+// The memory of dq_value_ends for so many channels (1 or more), in bytes.
+size_t dq_value_ends_bytes(int64_t channels);
+// Fills *ends, of no picture yet, with pointers into `memory` of dq_value_ends_bytes, which the caller owns.
+void dq_value_ends_init(dq_value_ends *ends, int64_t channels, void *memory);
+// Adds one picture, a float32 tensor; elements that are not finite do not count. The threads of the context (NULL: the
+// caller alone) do not change the result. A tensor without `channels` on axis 1 counts as channel 0.
+void dq_value_ends_add(dq_value_ends *ends, const dq_tensor *tensor, const dq_context *context);
+
+// The end >= 0 of a range with the least expected squared error on a picture that was not seen: rounding of all
+// `elements` in 8 bits, elements (u + other)^2 / (12 * 255^2) with `other` >= 0 the distance of the other end from 0,
+// and what is cut off above u in each channel. u is seen (1 + k / 32), k from 0 to 64, with `seen` the largest end of
+// all channels; `seen` itself with less than two pictures. `ends` has one element for each channel.
+double dq_end_with_margin(const dq_picture_ends *ends, int64_t channels, double elements, int64_t pictures,
+                          double other);
+
+#endif
