@@ -282,9 +282,9 @@ refuses_data() { # STATUS SPEC WORDS [OPTION...]
 
 @test "factors of channels that a trial has turned down are not tried again under another name" {
   gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" -o out.onnx -v
-  [ "$(grep -c 'trial: method percentile, equalization 2, ' <<<"$stderr")" -eq 1 ]
-  [ "$(grep -c 'trial: method percentile, equalization 3, ' <<<"$stderr")" -eq 0 ]
-  [ "$(grep -c 'trial: method percentile, equalization 4, ' <<<"$stderr")" -eq 1 ]
+  [ "$(grep -c 'trial: method percentile, margins 1, equalization 2, ' <<<"$stderr")" -eq 1 ]
+  [ "$(grep -c 'trial: method percentile, margins 1, equalization 3, ' <<<"$stderr")" -eq 0 ]
+  [ "$(grep -c 'trial: method percentile, margins 1, equalization 4, ' <<<"$stderr")" -eq 1 ]
 }
 
 @test "-v says of every trial what was decided, and why" {
