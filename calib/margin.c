@@ -9,9 +9,7 @@ enum { LAST = DQ_PICTURE_ENDS - 1 };
 
 // ---- Ends of pictures ----
 
-int64_t dq_channels_of(const dq_tensor *tensor) {
-  return tensor->rank == 2 || tensor->rank > 3 ? tensor->dims[1] : 1;
-}
+int64_t dq_channels_of(const dq_tensor *tensor) { return tensor->rank == 2 || tensor->rank > 3 ? tensor->dims[1] : 1; }
 
 size_t dq_value_ends_bytes(int64_t channels) {
   return (size_t)channels * 2 * (sizeof(dq_picture_ends) + sizeof(float));

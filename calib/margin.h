@@ -18,8 +18,8 @@ typedef struct dq_picture_ends {
 
 // How far a value reaches, by channel.
 typedef struct dq_value_ends {
-  int64_t channels;           // along axis 1; 1: all elements together
-  int64_t elements, pictures; // of the value on one picture; that were added
+  int64_t channels;            // along axis 1; 1: all elements together
+  int64_t elements, pictures;  // of the value on one picture; that were added
   dq_picture_ends *high, *low; // [channels]: of x, of -x
   float *now;                  // [2 * channels]: ends of the picture that is added
 } dq_value_ends;

@@ -134,7 +134,8 @@ dq_noise_change dq_noise_compare(const double *before, const double *after, int6
   int64_t fewer = fewer_infinite(before, after, pictures);
   if (fewer > 0) return (dq_noise_change){.mean = INFINITY, .fell = INFINITY, .pictures = pictures};
   if (fewer < 0)
-    return (dq_noise_change){.mean = -INFINITY, .fell = -INFINITY, .pictures = pictures}; // nothing that the others gain makes up for it
+    return (dq_noise_change){
+        .mean = -INFINITY, .fell = -INFINITY, .pictures = pictures}; // nothing that the others gain makes up for it
   double fell = 0, all = 0, sum = 0, squares = 0, count = 0;
   for (int64_t p = 0; p < pictures; p++) {
     if (!is_finite_in_both(before, after, p)) continue;

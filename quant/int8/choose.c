@@ -81,8 +81,9 @@ static double required_confidence(const trials *all, const dq_int8_setting *sett
   return setting->absorption || setting->range_search ? DQ_TWO_STANDARD_ERRORS : 0;
 }
 
-// Whether so few pictures judge that their mean gain decides, not the noise of all together, which is that of the worst:
-// ranges come from as few then, and a picture that shows more than these loses as it seldom will with those of all.
+// Whether so few pictures judge that their mean gain decides, not the noise of all together, which is that of the
+// worst: ranges come from as few then, and a picture that shows more than these loses as it seldom will with those of
+// all.
 static bool decides_by_picture(const trials *all, const dq_int8_setting *setting) {
   enum { FEW = 8 };
   const dq_int8_setting *best = &all->job->setting;
@@ -225,10 +226,12 @@ static dq_status try_and_compare(trials *all, const dq_int8_setting *setting, bo
   if (anyway) snprintf(reason, sizeof reason, all->started ? "asked for" : "what others are measured by");
   else better = is_better(all, setting, reason, sizeof reason);
   dq_message(all->job->in->context, DQ_DETAIL,
-             "trial: method %s, margins %d, equalization %d, heads %d, bias correction %d, absorption %d, range search %d, exact "
+             "trial: method %s, margins %d, equalization %d, heads %d, bias correction %d, absorption %d, range search "
+             "%d, exact "
              "sums %d: %.2f dB, %s: %s",
-             setting->method->name, setting->margins, setting->equalize, setting->heads, setting->bias_correction, setting->absorption,
-             setting->range_search, setting->exact_sums, all->now.decibels, better ? "taken" : "not taken", reason);
+             setting->method->name, setting->margins, setting->equalize, setting->heads, setting->bias_correction,
+             setting->absorption, setting->range_search, setting->exact_sums, all->now.decibels,
+             better ? "taken" : "not taken", reason);
   all->started = true;
   if (better) accept(all, setting);
   return DQ_OK;

@@ -161,7 +161,8 @@ static void reasons_are_said(void **state) {
                       "fewer pictures have answers that are not finite");
 }
 
-// The third picture loses more than the others have, which the mean of ln(4) and ln(2) twice, less ln(2), does not mind.
+// The third picture loses more than the others have, which the mean of ln(4) and ln(2) twice, less ln(2), does not
+// mind.
 static void pictures_decide_by_their_mean(void **state) {
   (void)state;
   const double before[] = {4, 2, 8, 2}, after[] = {1, 1, 16, 1};
@@ -183,10 +184,9 @@ static void pictures_decide_by_their_mean(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(output_error_by_channel),    TEST(scores_beside_boxes), TEST(broken_zeros_are_a_part),
-      TEST(like_channels_are_one_part), TEST(noise_falls_clearly), TEST(few_pictures_need_more_errors),
-      TEST(reasons_are_said),
-      TEST(pictures_decide_by_their_mean),
+      TEST(output_error_by_channel),    TEST(scores_beside_boxes),           TEST(broken_zeros_are_a_part),
+      TEST(like_channels_are_one_part), TEST(noise_falls_clearly),           TEST(few_pictures_need_more_errors),
+      TEST(reasons_are_said),           TEST(pictures_decide_by_their_mean),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
