@@ -66,8 +66,8 @@ static void close_trials(trials *all) {
 // Decibels that the trial which ran is better than the best setting so far.
 static double gain_of(const trials *all) { return dq_score_gain(&all->evaluator, &all->best, &all->now); }
 
-static bool changes_ranges(const dq_int8_setting *setting, const dq_int8_setting *best) {
-  return setting->method != best->method || setting->margins != best->margins;
+static bool changes_values(const dq_int8_setting *setting, const dq_int8_setting *best) {
+  return setting->equalize != best->equalize || setting->method != best->method || setting->margins != best->margins;
 }
 
 // How sure a gain must be. Other ranges, other factors of channels and sums without rounding change all values of a
@@ -76,19 +76,16 @@ static bool changes_ranges(const dq_int8_setting *setting, const dq_int8_setting
 // for the correction of biases, which takes back what is known to be wrong.
 static double required_confidence(const trials *all, const dq_int8_setting *setting) {
   const dq_int8_setting *best = &all->job->setting;
-  if (setting->exact_sums || setting->equalize != best->equalize || changes_ranges(setting, best))
-    return DQ_HALF_STANDARD_ERROR;
+  if (setting->exact_sums || changes_values(setting, best)) return DQ_HALF_STANDARD_ERROR;
   return setting->absorption || setting->range_search ? DQ_TWO_STANDARD_ERRORS : 0;
 }
 
-// Whether so few pictures judge that their mean gain decides, not the noise of all together, which is that of the
-// worst: ranges come from as few then, and a picture that shows more than these loses as it seldom will with those of
-// all.
+// Whether so few pictures judge that their mean gain decides, not the noise of all together, which is that of the worst
+// picture: ranges come from as few pictures then, and one that shows more than these loses as it seldom will with all.
 static bool decides_by_picture(const trials *all, const dq_int8_setting *setting) {
   enum { FEW = 8 };
-  const dq_int8_setting *best = &all->job->setting;
   int64_t pictures = all->evaluator.detects ? 0 : all->evaluator.what.pictures;
-  return (setting->equalize != best->equalize || changes_ranges(setting, best)) && pictures > 1 && pictures < FEW;
+  return changes_values(setting, &all->job->setting) && pictures > 1 && pictures < FEW;
 }
 
 // Whether the trial that ran is better than the best so far, and why, or why not.
@@ -227,8 +224,7 @@ static dq_status try_and_compare(trials *all, const dq_int8_setting *setting, bo
   else better = is_better(all, setting, reason, sizeof reason);
   dq_message(all->job->in->context, DQ_DETAIL,
              "trial: method %s, margins %d, equalization %d, heads %d, bias correction %d, absorption %d, range search "
-             "%d, exact "
-             "sums %d: %.2f dB, %s: %s",
+             "%d, exact sums %d: %.2f dB, %s: %s",
              setting->method->name, setting->margins, setting->equalize, setting->heads, setting->bias_correction,
              setting->absorption, setting->range_search, setting->exact_sums, all->now.decibels,
              better ? "taken" : "not taken", reason);
@@ -303,7 +299,7 @@ static dq_status decide_method(trials *all) {
     setting.method = dq_observer_find(names[i]);
     DQ_TRY(try_and_compare(all, &setting, false, &gain));
   }
-  dq_int8_setting setting = all->job->setting; // margins expect longer tails than some networks have
+  dq_int8_setting setting = all->job->setting; // some networks have shorter tails than margins expect
   setting.margins = false;
   return try_and_compare(all, &setting, false, &gain);
 }
@@ -354,6 +350,7 @@ static dq_status decide_absorption(trials *all) {
   return try_and_compare(all, &setting, options->bias_absorption == DQ_CHOOSE_ON, &all->job->report->absorption_gain);
 }
 
+// A method that was asked for is kept, without a search.
 static bool tries_search(const dq_int8_options *options) {
   return options->range_search == DQ_CHOOSE_ON || (options->range_search == DQ_CHOOSE_AUTO && is_automatic(options));
 }
