@@ -10,7 +10,9 @@ setup() {
   mkdir "$BATS_TEST_TMPDIR/here" && cd "$BATS_TEST_TMPDIR/here" || return
   command -v mpirun >/dev/null || skip "no mpirun: openmpi-bin is not installed"
   [[ $(ldd "$build/dq") == *libmpi* ]] || skip "this build has no MPI: libopenmpi-dev was not installed"
-  ! sanitized || skip "the sanitizers report leaks of Open MPI itself"
+  # Open MPI itself leaks, and takes its locks in more than one order.
+  export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
+  export TSAN_OPTIONS=${TSAN_OPTIONS-}:detect_deadlocks=0:ignore_noninstrumented_modules=1
   shapes=$root/datasets/shapes.onnx
 }
 
@@ -88,8 +90,10 @@ facts() { grep -v 'seconds\|per_second\|memory' "$1" >"$2"; }
 }
 
 @test "a process that is killed ends the job, and the checkpoint is whole" {
-  trains dq-train "$shapes" "${few[@]}" --epochs 40 -o whole.onnx -q
-  "${mpirun[@]}" -n 2 dq-train "$shapes" "${few[@]}" --epochs 40 -o out.onnx --threads 1 --checkpoint state \
+  local epochs=40 # takes long enough to be killed
+  ! sanitized || epochs=8
+  trains dq-train "$shapes" "${few[@]}" --epochs $epochs -o whole.onnx -q
+  "${mpirun[@]}" -n 2 dq-train "$shapes" "${few[@]}" --epochs $epochs -o out.onnx --threads 1 --checkpoint state \
     --checkpoint-every 1 >out 2>err 3>&- &
   pid=$!
   until [ -e state/checkpoint ]; do sleep 0.05; done
@@ -101,7 +105,7 @@ facts() { grep -v 'seconds\|per_second\|memory' "$1" >"$2"; }
   [ $status -ne 0 ]
   grep -q "on signal 9 (Killed)" err
   [ ! -e out.onnx ]
-  trains dq-train "$shapes" "${few[@]}" --epochs 40 -o out.onnx --checkpoint state --resume -q
+  trains dq-train "$shapes" "${few[@]}" --epochs $epochs -o out.onnx --checkpoint state --resume -q
   cmp out.onnx whole.onnx
 }
 
