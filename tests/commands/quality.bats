@@ -25,9 +25,9 @@ int8() { dq-int8 "$1" --data synth:shapes,split=calib,count=64 --task none -o q.
 36|--per-tensor
 33|--symmetric --activations s8
 33|--accumulator pairs
-36|--accumulator int16
+35|--accumulator int16
 36|--rounding adaptive
-36|--equalize off --bias-correction off --range-search off
+35|--equalize off --bias-correction off --range-search off
 36|--format qoperator
 ROWS
 }

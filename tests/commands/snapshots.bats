@@ -5,7 +5,7 @@ copy_runner() { # the runner of transcripts and what it reads, in the folder of 
   mkdir snapshots tables
   cp "$root"/tests/snapshots/run snapshots
   cp "$root"/tests/tables/shown tables
-  cp "$root"/tests/snapshots/gates.model snapshots
+  cp "$root"/tests/snapshots/{gates.model,counted_clock.c} snapshots
   mkdir ../datasets
   touch ../datasets/shapes.onnx
 }
