@@ -78,7 +78,7 @@ static dq_status prepare(dq_op *op, dq_arena *arena) {
   if (dq_tensor_count(op->outputs[0]) < WORTH) return DQ_OK;
   dq_ramps *ramps = DQ_NEW(arena, dq_ramps);
   if (!ramps) return dq_fail_memory(op->error, sizeof *ramps);
-  if (dq_ramps_find(op->context->cpu, op->inputs[1]->data, ramps)) op->state = ramps;
+  if (dq_ramps_find(op->context ? op->context->cpu : 0, op->inputs[1]->data, ramps)) op->state = ramps;
   return DQ_OK;
 }
 

@@ -12,8 +12,8 @@ typedef struct dq_picture_sum {
   int64_t rows;  // that this process has added: those of its pictures, of which each has as many
   int64_t count; // numbers
   int type;      // float32 or float64
-  const char
-      *blocks; // of this process: arrays of `count` numbers, `stride` numbers apart; not read where they were sent
+  // Of this process: arrays of `count` numbers, `stride` numbers apart; not read where they were sent.
+  const char *blocks;
   int64_t stride;
 } dq_picture_sum;
 

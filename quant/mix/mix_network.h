@@ -5,10 +5,10 @@
 #include "quant/int8/int8.h"
 #include "quant/mix/mix_front.h"
 
-// What one step of a run in float32 computes, and the steps behind it that only move its result: one precision for all
-// of these nodes.
 enum { DQ_MIX_MOST_STEPS = 4096 }; // of a run; the search takes the square of it, and arrays of it lie on the stack
 
+// What one step of a run in float32 computes, and the steps behind it that only move its result: one precision for all
+// of these nodes.
 typedef struct dq_mix_unit {
   const char *name, *op_type; // of its first product, else of its first node
   const char **layers;        // [layer_count]: labels of its nodes that a precision is given to
