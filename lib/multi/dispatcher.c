@@ -115,14 +115,56 @@ dq_status dq_dispatcher_add(dq_dispatcher *dispatcher, dq_task *task, dq_error *
 
 static dq_task *first_of(const dq_task_heap *heap) { return heap->count ? heap->tasks[0] : NULL; }
 
+enum {
+  LOOKED_AT = 64, // tasks of a heap that a search for one that was slowed down looks at
+  PATIENCE = 2,   // as many costs after a task others may come that run in place of it
+  WEIGHT = 16     // the last slowdown of a network counts 1 / WEIGHT in its mean
+};
+static const double MORE = 1.05; // times as slowed down are networks that pass by others, so that few do
+
+static double slowdown_of(const dq_dispatcher *dispatcher, const dq_task *task) {
+  return dispatcher->networks[task->network].slowdown;
+}
+
 // The task that runs in place of `first`, which has not begun: of the worker's network, if that is another one, the
 // time slice is not over and nobody waits who has a deadline, else `first`.
-static dq_task *choose_begin(dq_dispatcher *dispatcher, dq_task *first, dq_worker_slice *slice) {
+static dq_task *choose_in_slice(dq_dispatcher *dispatcher, dq_task *first, dq_worker_slice *slice) {
   dq_task *own = slice->network ? dispatcher->networks[slice->network - 1].oldest : NULL;
   bool other = own && own != first && own->rank == first->rank && !dispatcher->with_deadline;
   bool stays = other && slice->passed + own->cost <= dispatcher->slice;
   slice->passed = stays ? slice->passed + own->cost : 0;
   return stays ? own : first;
+}
+
+// Whether `task` may run in place of `first`, which came before it: both are as urgent, it came not long after, and no
+// time slice decides on it, such as that which the network `last` has had.
+static bool may_pass(const dq_dispatcher *dispatcher, const dq_task *task, const dq_task *first, int last) {
+  if (task->rank != first->rank || task->arrival - first->arrival > PATIENCE * first->cost) return false;
+  const bool between = first->begun && !task->begun, in_slices = task->cost <= dispatcher->slice;
+  if (between && !dispatcher->policy->alike) return false;
+  if (has_deadline(task)) return true;
+  return !dispatcher->with_deadline && !has_deadline(first) && !(in_slices && (between || task->network == last));
+}
+
+// Of `best` (NULL: none) and the tasks of the heap that may pass by `first` that of the network slowed down most.
+static dq_task *find_slowed(const dq_dispatcher *dispatcher, const dq_task_heap *heap, const dq_task *first, int last,
+                            dq_task *best) {
+  for (int i = 0; i < heap->count && i < LOOKED_AT; i++) {
+    dq_task *task = heap->tasks[i];
+    if (task == first || !may_pass(dispatcher, task, first, last)) continue;
+    double slowdown = slowdown_of(dispatcher, task), most = best ? slowdown_of(dispatcher, best) : 0;
+    if (!best || slowdown > most || (slowdown == most && runs_before(task, best))) best = task;
+  }
+  return best;
+}
+
+// The task that runs in place of `first` so that networks are slowed down alike.
+static dq_task *choose_fairly(const dq_dispatcher *dispatcher, dq_task *first, int last) {
+  double slowdown = slowdown_of(dispatcher, first);
+  if (first->order < 0 || !(slowdown > 0)) return first; // it has passed by one itself; nothing is known
+  dq_task *best = find_slowed(dispatcher, &dispatcher->begun, first, last, NULL);
+  if (dispatcher->frames) best = find_slowed(dispatcher, &dispatcher->waiting, first, last, best);
+  return best && slowdown_of(dispatcher, best) > MORE * slowdown ? best : first;
 }
 
 // `preferred`: it passes by one that came before, which does not run between its jobs either.
@@ -135,11 +177,13 @@ static void begin(dq_dispatcher *dispatcher, dq_task *task, bool preferred) {
 }
 
 dq_task *dq_dispatcher_next(dq_dispatcher *dispatcher, dq_worker_slice *slice) {
-  dq_task *task = first_of(&dispatcher->begun), *other = first_of(&dispatcher->waiting);
-  if (other && dispatcher->frames && (!task || runs_before(other, task))) task = choose_begin(dispatcher, other, slice);
-  if (!task) return NULL;
+  dq_task *first = first_of(&dispatcher->begun), *other = dispatcher->frames ? first_of(&dispatcher->waiting) : NULL;
+  if (other && (!first || runs_before(other, first))) first = other;
+  if (!first) return NULL;
+  dq_task *task = first->begun ? first : choose_in_slice(dispatcher, first, slice);
+  if (task == first) task = choose_fairly(dispatcher, first, slice->network - 1);
   if (task->begun) take_out(&dispatcher->begun, task);
-  else begin(dispatcher, task, task != other);
+  else begin(dispatcher, task, task != first);
   slice->network = task->network + 1;
   dispatcher->turn = task->turn > dispatcher->turn ? task->turn : dispatcher->turn;
   return task;
@@ -150,13 +194,20 @@ void dq_dispatcher_return(dq_dispatcher *dispatcher, dq_task *task) {
   push(&dispatcher->begun, task);
 }
 
-void dq_dispatcher_end(dq_dispatcher *dispatcher, dq_task *task) {
+static void free_frame(dq_dispatcher *dispatcher, dq_task *task) {
   task->begun = false;
   dispatcher->frames++;
 }
 
+void dq_dispatcher_end(dq_dispatcher *dispatcher, dq_task *task, int64_t now) {
+  double *mean = &dispatcher->networks[task->network].slowdown;
+  double slowdown = (double)(now - task->arrival) / (double)(task->cost ? task->cost : 1);
+  *mean += (slowdown - *mean) / (*mean > 0 ? WEIGHT : 1);
+  free_frame(dispatcher, task);
+}
+
 void dq_dispatcher_remove(dq_dispatcher *dispatcher, dq_task *task) {
   take_out(task->begun ? &dispatcher->begun : &dispatcher->waiting, task);
-  if (task->begun) dq_dispatcher_end(dispatcher, task);
+  if (task->begun) free_frame(dispatcher, task);
   else unlink_task(dispatcher, task);
 }

@@ -8,6 +8,12 @@
 // the same rank, for as long as a time slice, while no request that has a deadline waits: the weights are in the cache
 // of its processor then (M. S. Squillante, E. D. Lazowska, Using Processor-Cache Affinity Information in Shared-Memory
 // Multiprocessor Scheduling, IEEE Transactions on Parallel and Distributed Systems 4(2), 1993).
+//
+// Where there is no time slice, because requests have deadlines or take longer, a request also runs in place of one of
+// the same rank that came before it, but not by more than twice the time that this one takes, if its network was slowed
+// down more, by more than 5 %. Networks whose requests come equally often keep the order of their arrival in every
+// round, so that first come, first served would let the same one wait each time. Where all requests have the same rank
+// such a request may run between the jobs of another one; elsewhere the frame for that is kept for a smaller rank.
 #ifndef DQ_MULTI_DISPATCHER_H
 #define DQ_MULTI_DISPATCHER_H
 
@@ -21,7 +27,8 @@ typedef struct dq_task {
   int network;      // index, from 0: whose turn its jobs take
   int priority;     // as in dq_rank_facts
   int64_t deadline; // as in dq_rank_facts
-  int64_t cost;     // the time that its jobs are expected to take, in the unit of the time slice; >= 0
+  int64_t arrival;  // when it arrived, in the unit of the time slice; not before that of the task that came before it
+  int64_t cost;     // the time that its jobs are expected to take, in that unit; >= 0
   // The following are the dispatcher's.
   int64_t number, turn, rank;     // by arrival, by network, and by the policy
   int64_t order;                  // among equal ranks: its number, or < 0 where it has passed by another one
@@ -39,6 +46,7 @@ typedef struct dq_worker_slice {
 // A network as the dispatcher sees it.
 typedef struct dq_dispatched_network {
   int64_t turn;           // the last that a task of it was given
+  double slowdown;        // of tasks that have ended: time from arrival to end over cost, a moving mean; 0: of none
   dq_task *oldest, *last; // of its tasks that have not begun, by arrival
 } dq_dispatched_network;
 
@@ -76,8 +84,8 @@ dq_status dq_dispatcher_add(dq_dispatcher *dispatcher, dq_task *task, dq_error *
 dq_task *dq_dispatcher_next(dq_dispatcher *dispatcher, dq_worker_slice *slice);
 // A job of the task has ended, and another one follows.
 void dq_dispatcher_return(dq_dispatcher *dispatcher, dq_task *task);
-// The task that runs has ended; its frame is free.
-void dq_dispatcher_end(dq_dispatcher *dispatcher, dq_task *task);
+// The task that runs has ended at the time `now`; its frame is free.
+void dq_dispatcher_end(dq_dispatcher *dispatcher, dq_task *task, int64_t now);
 // Takes out a task that does not run (place >= 0); its frame is free if it had one.
 void dq_dispatcher_remove(dq_dispatcher *dispatcher, dq_task *task);
 

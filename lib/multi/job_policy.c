@@ -9,7 +9,7 @@ static int64_t rank_priority(const dq_rank_facts *facts) { return -(int64_t)fact
 static int64_t rank_edf(const dq_rank_facts *facts) { return facts->deadline; }
 
 static const dq_job_policy policies[] = {
-#define DQ_JOB_POLICY(symbol, name, help) {name, help, rank_##symbol},
+#define DQ_JOB_POLICY(symbol, name, alike, help) {name, help, rank_##symbol, alike},
 #include "lib/multi/job_policies.def"
 };
 enum { POLICIES = sizeof policies / sizeof *policies };

@@ -2,6 +2,7 @@
 #ifndef DQ_MULTI_JOB_POLICY_H
 #define DQ_MULTI_JOB_POLICY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 // What a policy may look at.
@@ -16,6 +17,7 @@ typedef struct dq_job_policy {
   // The rank of a request that waits for its next job: the least rank runs first, among equal ranks the request that
   // came first.
   int64_t (*rank)(const dq_rank_facts *facts);
+  bool alike; // all requests have the same rank
 } dq_job_policy;
 
 // Row `index`, static; NULL after the last.

@@ -137,9 +137,9 @@ static bool run_job(dq_multi *multi, dq_multi_request *request, int worker) {
     count_ready(multi);
     return false;
   }
-  dq_dispatcher_end(&multi->dispatcher, &request->task);
   multi->networks[request->network].preparing = request->preparing;
   finish(multi, request);
+  dq_dispatcher_end(&multi->dispatcher, &request->task, request->finish);
   return true;
 }
 
@@ -251,11 +251,12 @@ static dq_status submit(dq_multi *multi, dq_multi_request *request, dq_error *er
   task->priority = request->priority;
   task->deadline = request->deadline;
   task->cost = multi->networks[request->network].cost + multi->networks[request->network].preparing;
+  task->arrival = dq_nanoseconds();
   DQ_TRY(dq_dispatcher_add(&multi->dispatcher, task, error));
   count_ready(multi);
   request->status = DQ_OK;
   request->error = (dq_error){0};
-  request->submitted = dq_nanoseconds();
+  request->submitted = task->arrival;
   request->running = request->preparing = request->helping = 0;
   request->job = request->prepare ? DQ_JOB_PREPARE : 0;
   request->cancelled = false;

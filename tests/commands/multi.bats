@@ -255,7 +255,7 @@ def networks(path):
     events = json.load(open(path))["traceEvents"]
     return [e["name"] for e in sorted((e for e in events if e["ph"] == "X" and not e["args"]["job"]), key=lambda e: e["ts"])]
 switches = [sum(a != b for a, b in zip(run, run[1:])) for run in map(networks, ("0.json", "1h.json"))]
-assert switches[0] == 399 and switches[1] < 200, switches
+assert switches[0] > 300 and switches[1] < 200, switches
 END
 }
 

@@ -67,7 +67,7 @@ static void list_requests(simulation *s, int count) {
 }
 
 static void arrive(simulation *s, simulated *request, int64_t now) {
-  request->arrival = now;
+  request->arrival = request->task.arrival = now;
   assert_int_equal(dq_dispatcher_add(&s->dispatcher, &request->task, NULL), DQ_OK);
 }
 
@@ -78,7 +78,7 @@ static void end_job(simulation *s, simulated_worker *worker) {
     dq_dispatcher_return(&s->dispatcher, &request->task);
     return;
   }
-  dq_dispatcher_end(&s->dispatcher, &request->task);
+  dq_dispatcher_end(&s->dispatcher, &request->task, worker->end);
   request->finish = worker->end;
   s->ended++;
   if (!s->streams[request->stream].closed) return;
@@ -149,14 +149,15 @@ static double mean(const simulation *s, int of) {
   return sum / count;
 }
 
-// 10/20 + 12/40 = 80 % of the worker's time: by FIFO the short request waits behind the 12 jobs of the long one.
+// 10/20 + 12/40 = 80 % of the worker's time: by FIFO the short request waits behind the 12 jobs of the long one, until
+// it is the one that was slowed down more.
 static void edf_misses_no_deadline_where_fifo_does(void **state) {
   (void)state;
   const stream streams[] = {{.period = 40, .job = 1, .deadline = 40, .jobs = 12, .count = 500},
                             {.period = 20, .job = 1, .deadline = 20, .jobs = 10, .count = 1000}};
   simulation *fifo = simulate("fifo", streams, 2), *edf = simulate("edf", streams, 2);
   assert_int_equal(missed(edf), 0);
-  assert_int_equal(missed(fifo), 500); // every second request of the short deadline: it ends after 22
+  assert_in_range(missed(fifo), 200, 500); // of every second request of the short deadline: it ends after 22
   assert_int_equal(longest(fifo, 1), 22);
   free(fifo);
   free(edf);
@@ -196,6 +197,14 @@ static void priority_waits_for_one_job(void **state) {
     assert_in_range(longest(priority, 3), 6 + 1, 6 + 7 - 1);
     free(priority);
   }
+  // Cameras of low priority that are slowed down unlike each other do not take the frame that is kept for the high one.
+  const stream cameras[] = {{.period = 150, .job = 7, .jobs = 4, .deadline = 150, .count = 200},
+                            {.first = 9, .period = 150, .job = 7, .jobs = 4, .deadline = 150, .count = 200},
+                            {.first = 17, .period = 150, .job = 7, .jobs = 4, .deadline = 150, .count = 200},
+                            {.period = 31, .job = 2, .jobs = 3, .priority = 1, .count = 900}};
+  priority = simulate("priority", cameras, 4);
+  assert_in_range(longest(priority, 3), 6 + 1, 6 + 7 - 1);
+  free(priority);
 }
 
 // Requests that come equally often, at random, and take between 12 and 24: FIFO slows no network down by more than 1.3
@@ -219,9 +228,60 @@ static void fifo_is_fair(void **state) {
   }
 }
 
+static double largest_over_mean(const simulation *s, int streams) {
+  double most = 0, all = 0;
+  for (int i = 0; i < streams; i++) {
+    double slowdown = mean(s, i) / (double)(s->streams[i].job * s->streams[i].jobs);
+    all += slowdown;
+    if (slowdown > most) most = slowdown;
+  }
+  return most / (all / streams);
+}
+
+// Three cameras whose pictures come equally often, so that in each round they come in the same order, by any distance
+// from each other, at 75 % load: the one that comes last does not always wait for the others, which would slow it down
+// by 1.5 times the mean and more.
+static void fifo_is_fair_to_cameras(void **state) {
+  (void)state;
+  enum { STREAMS = 3, JOBS = 6, STEP = 7 };
+  static const int64_t jobs[][STREAMS] = {{2, 2, 2}, {2, 3, 4}, {4, 4, 2}, {4, 2, 2}};
+  int behind = 0;
+  for (int c = 0; c < 8; c++) {
+    const int workers = 1 + c / 4;
+    const int64_t *job = jobs[c % 4], period = JOBS * (job[0] + job[1] + job[2]) * 4 / 3 / workers;
+    for (int64_t second = 0; second < period; second += STEP)
+      for (int64_t third = 0; third < period; third += STEP) {
+        stream streams[STREAMS] = {{.first = 0}, {.first = second}, {.first = third}};
+        for (int i = 0; i < STREAMS; i++) {
+          streams[i].period = streams[i].deadline = period, streams[i].count = 200;
+          streams[i].job = job[i], streams[i].jobs = JOBS;
+        }
+        simulation *s = simulate_on(workers, 50, "fifo", streams, STREAMS);
+        behind += largest_over_mean(s, STREAMS) > 1.01; // they do wait for each other
+        assert_true(largest_over_mean(s, STREAMS) <= 1.3);
+        for (int i = 0; i < STREAMS; i++) assert_true(longest(s, i) <= 5 * JOBS * 4);
+        free(s);
+      }
+  }
+  assert_true(behind > 100);
+}
+
+// Senders that wait for their requests, 12 and 24, which are slowed down alike as well.
+static void fifo_is_fair_to_senders(void **state) {
+  (void)state;
+  const stream streams[] = {{.job = 2, .jobs = 6, .count = 1300, .closed = true},
+                            {.job = 4, .jobs = 6, .count = 650, .closed = true}};
+  for (int64_t slice = 0; slice <= 96; slice += 48) { // none, and of several requests each
+    simulation *s = simulate_on(1, slice, "fifo", streams, 2);
+    assert_true(largest_over_mean(s, 2) < 1.1);
+    free(s);
+  }
+}
+
 // Two senders that wait for their requests, 10 each. Within a time slice of 40 a worker runs four requests of a network
 // past the other one: that one waits for five, 50, the next four for none, which makes 20 in the mean, as by turns. The
-// jobs of a request that is preferred stay together. A request that takes longer than the time slice is not preferred.
+// jobs of a request that is preferred stay together. A request that takes longer than the time slice is not preferred;
+// the sender that began second and so was slowed down more passes by the first one at the start, which then takes 40.
 static void networks_get_time_slices(void **state) {
   (void)state;
   const stream single = {.job = 10, .jobs = 1, .count = 500, .closed = true},
@@ -229,12 +289,12 @@ static void networks_get_time_slices(void **state) {
   const struct {
     stream sender;
     int64_t slice, longest;
-  } cases[] = {{single, 40, 60}, {cut, 40, 60}, {single, 39, 50}, {cut, 9, 20}, {single, 0, 20}};
+  } cases[] = {{single, 40, 60}, {cut, 40, 60}, {single, 39, 50}, {cut, 9, 40}, {single, 0, 40}};
   for (int i = 0; i < 5; i++) {
     const stream streams[] = {cases[i].sender, cases[i].sender};
     simulation *s = simulate_on(1, cases[i].slice, "fifo", streams, 2);
     for (int n = 0; n < 2; n++) {
-      assert_int_equal(longest(s, n), cases[i].longest);
+      assert_in_range(longest(s, n), cases[i].slice < 10 ? 20 : cases[i].longest, cases[i].longest);
       assert_in_range((int64_t)(1000 * mean(s, n)), 19800, 20200);
     }
     free(s);
@@ -294,7 +354,7 @@ static void removed_tasks_give_their_frames_back(void **state) {
   int64_t last = second->deadline;
   for (dq_task *task; (task = dq_dispatcher_next(&d, &slice)); last = task->deadline) {
     assert_true(task->deadline > last);
-    dq_dispatcher_end(&d, task);
+    dq_dispatcher_end(&d, task, 0);
   }
   assert_int_equal(d.frames, 1);
   assert_int_equal(d.waiting.count, 0);
@@ -314,6 +374,8 @@ int main(void) {
       cmocka_unit_test(edf_misses_no_deadline_for_a_time_slice),
       cmocka_unit_test(priority_waits_for_one_job),
       cmocka_unit_test(fifo_is_fair),
+      cmocka_unit_test(fifo_is_fair_to_cameras),
+      cmocka_unit_test(fifo_is_fair_to_senders),
       cmocka_unit_test(networks_get_time_slices),
       cmocka_unit_test(deadlines_end_time_slices),
       cmocka_unit_test(networks_take_turns),
