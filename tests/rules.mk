@@ -112,7 +112,7 @@ test-saturating: $(B)/dq-int8 $(B)/dq-run $(B)/dq-report $(SATURATING)
 
 ## test-faults: plants 100 small faults in copies of the source and counts those that the tests catch; FAULTS=--seed 2
 test-faults:
-	tests/mutate $(B) $(FAULTS)
+	$(FIXED_ADDRESSES) tests/mutate $(B) $(FAULTS)
 
 ## test-kills: a training that is killed at 20 random moments ends in the same bytes; KILLS=20
 test-kills: $(LINKS) $(B)/models/.made

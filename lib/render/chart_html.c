@@ -31,29 +31,6 @@ const char dq_chart_style[] =
     "@media (max-width: 40rem) { .bar { grid-template-columns: 1fr auto; padding: .25rem 0; }\n"
     "  .bar svg { grid-column: 1 / 3; grid-row: 2; } }\n";
 
-static const char *value_text(const dq_chart_layout *layout, double value, char *text, size_t size) {
-  switch (layout->type) {
-  case DQ_COLUMN_COUNT: return dq_format_count(value, text, size);
-  case DQ_COLUMN_BYTES: return dq_format_bytes(value, text, size);
-  case DQ_COLUMN_PERCENT: return dq_format_percent(value, layout->decimals, text, size);
-  case DQ_COLUMN_SIGNIFICANT: return dq_format_significant(value, layout->decimals, text, size);
-  default: return dq_format_fixed(value, layout->decimals, text, size);
-  }
-}
-
-void dq_chart_print_value(FILE *stream, const dq_chart_layout *layout, double value) {
-  char text[64];
-  fputs(value_text(layout, value, text, sizeof text), stream);
-  if (layout->unit) fprintf(stream, " %s", layout->unit);
-}
-
-void dq_chart_print_number(FILE *stream, double value) {
-  long hundredths = lround(value * 100);
-  fprintf(stream, "%ld", hundredths / 100);
-  if (hundredths % 100 % 10) fprintf(stream, ".%02ld", hundredths % 100);
-  else if (hundredths % 100) fprintf(stream, ".%ld", hundredths % 100 / 10);
-}
-
 // The largest finite value: what fills the scale.
 static double scale_of(const dq_chart *chart) {
   double largest = isnan(chart->line) ? 0 : chart->line;

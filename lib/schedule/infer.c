@@ -218,9 +218,9 @@ static dq_status infer_node(const dq_graph *graph, const dq_node *node, dq_tenso
   return can_evaluate(&op) ? evaluate(&op, arena) : DQ_OK;
 }
 
-// Input shapes, which dq_infer needs before anything else.
+// Input shapes, which dq_infer_at needs before anything else.
 static dq_status infer_input(const dq_graph *graph, const dq_value *input, const dq_shape_request *request,
-                             dq_tolerance tolerance, const dq_context *context, dq_tensor *tensor, dq_error *error) {
+                             dq_tolerance tolerance, dq_tensor *tensor, dq_error *error) {
   dq_error local = {0};
   dq_status status = dq_input_tensor(graph, input, request, tensor, &local);
   if (status == DQ_OK) return DQ_OK;
@@ -228,7 +228,6 @@ static dq_status infer_input(const dq_graph *graph, const dq_value *input, const
     *tensor = (dq_tensor){.rank = -1};
     return DQ_OK;
   }
-  if (status == DQ_USAGE && input->rank >= 0) dq_sizes_hint(graph, request, context, &local);
   if (error) *error = local;
   return status;
 }
@@ -276,15 +275,15 @@ static dq_status infer_nodes(const dq_graph *graph, dq_tolerance tolerance, cons
   return DQ_OK;
 }
 
-dq_status dq_infer(const dq_graph *graph, const dq_shape_request *request, dq_tolerance tolerance,
-                   const dq_context *context, dq_arena *arena, dq_tensor **tensors, dq_error *error) {
+dq_status dq_infer_at(const dq_graph *graph, const dq_shape_request *request, dq_tolerance tolerance,
+                      const dq_context *context, dq_arena *arena, dq_tensor **tensors, dq_error *error) {
   dq_tensor *all = *tensors = DQ_NEW_ARRAY(arena, graph->value_count, dq_tensor);
   if (!all) return dq_fail_memory(error, (size_t)graph->value_count * sizeof *all);
   for (int i = 0; i < graph->value_count; i++) {
     const dq_value *value = graph->values[i];
     all[i].rank = -1;
     if (value->constant) all[i] = *value->constant;
-    else if (value->is_input) DQ_TRY(infer_input(graph, value, request, tolerance, context, &all[i], error));
+    else if (value->is_input) DQ_TRY(infer_input(graph, value, request, tolerance, &all[i], error));
   }
   dq_arena *passing = dq_arena_beside(arena);
   dq_status status =

@@ -54,6 +54,9 @@ typedef enum dq_tolerance {
 // is no memory.
 dq_status dq_infer(const dq_graph *graph, const dq_shape_request *request, dq_tolerance tolerance,
                    const dq_context *context, dq_arena *arena, dq_tensor **tensors, dq_error *error);
+// As dq_infer, without looking for sizes that the network takes when one is not known.
+dq_status dq_infer_at(const dq_graph *graph, const dq_shape_request *request, dq_tolerance tolerance,
+                      const dq_context *context, dq_arena *arena, dq_tensor **tensors, dq_error *error);
 
 // Fills *op for a node over the tensors of dq_infer (by value index): sets row and version by dq_operator_resolve,
 // inputs and outputs, and zeros the other fields, so that *op is ready for dq_op_infer. Its arrays are in the arena; it

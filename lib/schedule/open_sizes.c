@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { LONGEST_NAME = 16, LONGEST_BATCH_NAME = 2, VISITS = 1 << 20, ATTEMPTS = 4, LONGEST_OPTION = 220 };
+enum { LONGEST_NAME = 16, LONGEST_BATCH_NAME = 2, VISITS = 1 << 20, ATTEMPTS = 4 };
 
 static const int pictures[][2] = {{224, 224}, {256, 256}, {320, 320}, {416, 416}, {512, 512}, {640, 640},
                                   {48, 320},  {32, 320},  {192, 192}, {160, 160}, {128, 128}, {96, 96},
@@ -202,7 +202,7 @@ static dq_status attempt(const dq_sizes *sizes, const dq_graph *graph, const dq_
   dq_status status = arena ? dq_sizes_request(sizes, graph, given, -1, arena, &request, error)
                            : dq_fail_memory(error, sizeof *tensors);
   if (status == DQ_OK) status = dq_check_stop(&silent, error);
-  if (status == DQ_OK) status = dq_infer(graph, &request, DQ_INFER_PARTIAL, &silent, arena, &tensors, error);
+  if (status == DQ_OK) status = dq_infer_at(graph, &request, DQ_INFER_PARTIAL, &silent, arena, &tensors, error);
   dq_arena_free(arena);
   return status;
 }
@@ -234,16 +234,6 @@ bool dq_sizes_assumed(const dq_sizes *sizes) {
   for (int i = 0; i < sizes->count; i++)
     if (sizes->open[i].source == DQ_SIZE_ASSUMED) return true;
   return false;
-}
-
-dq_status dq_infer_assuming(const dq_graph *graph, const dq_shape_request *given, bool *assumed,
-                            const dq_context *context, dq_arena *arena, dq_tensor **tensors, dq_error *error) {
-  dq_sizes sizes;
-  dq_shape_request request;
-  DQ_TRY(dq_sizes_assume(&sizes, graph, given, context, arena, error));
-  DQ_TRY(dq_sizes_request(&sizes, graph, given, -1, arena, &request, error));
-  if (assumed) *assumed = dq_sizes_assumed(&sizes);
-  return dq_infer(graph, sizes.fit ? &request : given, DQ_INFER_TOLERANT, context, arena, tensors, error);
 }
 
 dq_status dq_sizes_share(dq_graph *to, const dq_graph *from, dq_error *error) {
@@ -295,20 +285,4 @@ const char *dq_sizes_option(const dq_sizes *sizes, const dq_graph *graph, const 
              : NULL;
   }
   return text;
-}
-
-void dq_sizes_hint(const dq_graph *graph, const dq_shape_request *given, const dq_context *context, dq_error *error) {
-  dq_arena *arena = dq_context_arena(context);
-  dq_sizes sizes;
-  dq_error ignored = {0};
-  const char *option = NULL;
-  if (arena && dq_sizes_assume(&sizes, graph, given, context, arena, &ignored) == DQ_OK)
-    option = dq_sizes_option(&sizes, graph, given, arena);
-  if (option && *option && sizes.fit && strlen(option) <= LONGEST_OPTION)
-    dq_error_hint(error, "give it, for example with %s", option);
-  else if (option && !sizes.fit)
-    dq_error_hint(error,
-                  "none of the usual sizes fits the network: give those it was made for with --shape NAME=N,3,224,224");
-  else dq_error_hint(error, "give all sizes with --shape NAME=N,3,224,224; dq-report shows those the network takes");
-  dq_arena_free(arena);
 }

@@ -2,7 +2,7 @@
 #ifndef DQ_TRAIN_EXACT_PRODUCTS_H
 #define DQ_TRAIN_EXACT_PRODUCTS_H
 
-#include "lib/train/training_graph.h"
+#include "lib/train/training_nodes.h"
 
 // Lets every product of two results of dq.FakeQuantize, and of such a bias or none, sum their levels, and the quantizer
 // behind it, or behind its activation, requantize these sums. The values behind are then those of the execution on 8

@@ -3,7 +3,7 @@
 #ifndef DQ_TRAIN_LATE_SUMS_H
 #define DQ_TRAIN_LATE_SUMS_H
 
-#include "lib/train/training_graph.h"
+#include "lib/train/training_nodes.h"
 
 // Of the nodes that add over processes (dq_mark_picture_sums), lets those leave their blocks whose sums no node needs
 // that computes pictures, and adds the nodes that exchange these and give the sums. `tensors`, by value, have types and

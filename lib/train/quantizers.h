@@ -5,7 +5,7 @@
 #define DQ_TRAIN_QUANTIZERS_H
 
 #include "lib/train/safe_sums.h"
-#include "lib/train/training_graph.h"
+#include "lib/train/training_nodes.h"
 
 // How a weight or a bias that is trained in float32 is stored in integers. All are names of initializers.
 typedef struct dq_stored_grid {

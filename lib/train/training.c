@@ -6,6 +6,7 @@
 
 #include "lib/kernels/reference/shards.h"
 #include "lib/train/quantizers.h"
+#include "lib/train/training_graph.h"
 
 static dq_tensor *plan_tensor(const dq_training *training, const char *name) {
   return (dq_tensor *)(uintptr_t)dq_plan_value(training->session.plan, name); // inputs are written by the caller

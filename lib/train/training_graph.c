@@ -1,7 +1,6 @@
 // The graph of a training: normalization by batches, weights as inputs, the loss, derivatives.
 #include "lib/train/training_graph.h"
 
-#include "lib/graph/patterns.h"
 #include "lib/ops/gradient.h"
 #include "lib/ops/picture_sums.h"
 #include "lib/schedule/check_nodes.h"
@@ -9,12 +8,6 @@
 #include "lib/train/exact_products.h"
 #include "lib/train/late_sums.h"
 #include "lib/train/quantizers.h"
-
-bool dq_is_frozen(const dq_node *node, const dq_training_options *options) {
-  for (int i = 0; i < options->frozen_count; i++)
-    if (dq_pattern_fits(options->frozen[i], node)) return true;
-  return false;
-}
 
 // ---- Batch normalization by the statistics of the batch ----
 
@@ -70,40 +63,12 @@ static dq_status train_normalizations(dq_training_graph *made, dq_training *trai
 
 // ---- Weights become inputs ----
 
-static dq_status declare_input(dq_graph *graph, dq_value *value, const dq_tensor *shape, dq_error *error) {
-  dq_value **inputs = DQ_NEW_ARRAY(graph->arena, graph->input_count + 1, dq_value *);
-  dq_dimension *dims = DQ_NEW_ARRAY(graph->arena, shape->rank, dq_dimension);
-  if (!inputs || !dims) return dq_fail_memory(error, 0);
-  for (int i = 0; i < graph->input_count; i++) inputs[i] = graph->inputs[i];
-  for (int i = 0; i < shape->rank; i++) dims[i].size = shape->dims[i];
-  inputs[graph->input_count++] = value;
-  graph->inputs = inputs;
-  value->is_input = true;
-  value->type = shape->type;
-  value->rank = shape->rank;
-  value->dims = dims;
-  return DQ_OK;
-}
-
 // A constant that is a weight of the node. A single number that is added is none. In a quantized model factors and
 // shifts by channel lie in front of quantizers that are made for them, and stay.
 static bool is_weight(const dq_node *node, const dq_operator *row, int i, bool quantized) {
   const dq_value *value = node->inputs[i];
   if (!(row->trained & 1u << i) || !dq_is_float_constant(value) || (quantized && !row->product)) return false;
   return !(row->flags & DQ_OP_ADDS) || dq_tensor_count(value->constant) > 1;
-}
-
-dq_status dq_train_value(dq_training_graph *made, dq_training *training, dq_value *value, const dq_tensor *first,
-                         const dq_node *reader, dq_error *error) {
-  char label[DQ_LABEL_TEXT];
-  dq_trained *to = &training->trained[training->trained_count];
-  to->name = dq_graph_find(made->model, value->name)->name;
-  to->layer = dq_arena_strdup(made->arena, dq_node_label(reader, label, sizeof label));
-  to->decays = first->rank >= 2;
-  made->first[training->trained_count++] = first;
-  dq_graph_remove_constant(made->graph, value);
-  value->is_input = false;
-  return to->layer ? declare_input(made->graph, value, first, error) : dq_fail_memory(error, 0);
 }
 
 static dq_status train_weights(dq_training_graph *made, dq_training *training, const dq_training_options *options,
@@ -128,17 +93,6 @@ static dq_status train_weights(dq_training_graph *made, dq_training *training, c
 }
 
 // ---- The loss ----
-
-dq_value *dq_training_node(dq_training_graph *made, const char *op_type, int count, dq_value *const *inputs,
-                           dq_value *output) {
-  dq_graph *graph = made->graph;
-  const char *name = dq_graph_fresh_name(graph, "training");
-  if (!output) output = dq_graph_fresh_value(graph, "training");
-  for (int i = 0; i < count; i++)
-    if (!inputs[i]) return NULL;
-  if (!output || !name) return NULL;
-  return dq_graph_add_node(graph, graph->node_count, op_type, name, count, inputs, 1, &output) ? output : NULL;
-}
 
 static dq_value *add(dq_training_graph *made, const char *op_type, int count, dq_value **inputs) {
   return dq_training_node(made, op_type, count, inputs, NULL);
@@ -209,7 +163,7 @@ static dq_status add_loss(dq_training_graph *made, const dq_tensor *tensors, con
   DQ_TRY(check_scores(scores, options, error));
   made->targets = dq_graph_fresh_value(made->graph, "targets");
   if (!made->targets) return dq_fail_memory(error, 0);
-  DQ_TRY(declare_input(made->graph, made->targets, scores, error));
+  DQ_TRY(dq_training_input(made->graph, made->targets, scores, error));
   made->loss = classes ? cross_entropy(made, scores, options->temperature > 0 ? options->temperature : 1)
                        : squared_error(made, scores);
   return made->loss ? DQ_OK : dq_fail_memory(error, 0);

@@ -3,39 +3,12 @@
 #ifndef DQ_TRAIN_TRAINING_GRAPH_H
 #define DQ_TRAIN_TRAINING_GRAPH_H
 
-#include "lib/train/training.h"
-
-enum { DQ_MARK_QUANTIZER = 1 }; // dq_node.mark of each dq.FakeQuantize in a training graph
-
-typedef struct dq_training_graph {
-  dq_graph *graph;       // a copy of `model`, which dq_training_graph_make changes
-  const dq_graph *model; // owns names and first elements
-  dq_arena *arena;       // owns the arrays
-  dq_shape_request shapes;
-  const dq_picture_part *part; // of the training
-  dq_value *input, *targets, *scores, *loss;
-  const dq_tensor **first;    // [trained_count]: the elements of the weights in the model
-  dq_value **gradients;       // [trained_count]
-  dq_value *(*statistics)[2]; // [statistics_count]: mean and variance of the batch
-} dq_training_graph;
+#include "lib/train/training_nodes.h"
 
 // Makes the graph, and sets trained and statistics of `training` but for what lies in the plan. Statuses as
 // dq_training_open.
 dq_status dq_training_graph_make(dq_training_graph *made, dq_training *training, const dq_training_options *options,
                                  const dq_context *context, dq_error *error);
-
-// Makes the elements of an initializer an input of the training graph, whose elements are trained from `first` on, and
-// adds it to training->trained. `reader` names its layer. DQ_SYSTEM: there is no memory.
-dq_status dq_train_value(dq_training_graph *made, dq_training *training, dq_value *value, const dq_tensor *first,
-                         const dq_node *reader, dq_error *error);
-
-// Adds a node of ai.onnx behind all others; `output` NULL: with a new value. Returns its output; NULL: an input is
-// NULL, or there is no memory.
-dq_value *dq_training_node(dq_training_graph *made, const char *op_type, int count, dq_value *const *inputs,
-                           dq_value *output);
-
-// Whether the weights of the node are not trained.
-bool dq_is_frozen(const dq_node *node, const dq_training_options *options);
 
 // Leaves the number of pictures of an input open where the graph fixes it. Nodes that need that number fail when shapes
 // are inferred. DQ_SYSTEM: there is no memory.

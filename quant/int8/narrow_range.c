@@ -1,3 +1,6 @@
+// The range of a value by a method, its margins, and what reads the value.
+#include <math.h>
+
 #include "quant/int8/stages.h"
 #include "quant/numeric/activation_range.h"
 
@@ -7,4 +10,27 @@ dq_range_pair dq_int8_narrow_range(const dq_int8_job *job, const dq_value *value
     if (!value->users[u]->mark) return range;
   range = dq_narrow_range(range, dq_follower_of(value));
   return job->in->options->symmetric ? range : dq_rectified_range(histogram, range, dq_slope_below(value, -1));
+}
+
+// The part of a range that the operator which computes the value can reach.
+static dq_range_pair within_bounds(const dq_value *value, dq_range_pair range) {
+  const dq_node *node = value->producer;
+  if (!node) return range;
+  float low = -INFINITY, high = INFINITY;
+  const dq_operator *row = dq_operator_find(node->domain, node->op_type);
+  if (!dq_clamp_of(node, &low, &high) && row && row->range[0] < row->range[1])
+    low = (float)row->range[0], high = (float)row->range[1];
+  return (dq_range_pair){fmaxf(low, range.low), fminf(high, range.high)};
+}
+
+dq_range_pair dq_int8_range_by(const dq_int8_job *job, int v, const dq_observer *method,
+                               const dq_calibration *calibration) {
+  const dq_range_options options = {job->in->options->percentile, job->in->options->symmetric};
+  const dq_value *value = job->graph->values[v];
+  int slot = job->choices[v].slot;
+  const dq_histogram *histogram = &calibration->histograms[slot];
+  dq_range_pair range = method->range(histogram, &options);
+  if (job->setting.margins)
+    range = within_bounds(value, dq_range_with_margins(range, histogram, &calibration->ends[slot]));
+  return dq_int8_narrow_range(job, value, histogram, range);
 }

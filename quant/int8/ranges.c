@@ -30,29 +30,6 @@ static bool is_never_negative(const dq_value *value) {
   return (dq_clamp_of(node, &low, &high) && low >= 0) || (row && row->range[0] >= 0 && row->range[1] > 0);
 }
 
-// The part of a range that the operator which computes the value can reach.
-static dq_range_pair within_bounds(const dq_value *value, dq_range_pair range) {
-  const dq_node *node = value->producer;
-  if (!node) return range;
-  float low = -INFINITY, high = INFINITY;
-  const dq_operator *row = dq_operator_find(node->domain, node->op_type);
-  if (!dq_clamp_of(node, &low, &high) && row && row->range[0] < row->range[1])
-    low = (float)row->range[0], high = (float)row->range[1];
-  return (dq_range_pair){fmaxf(low, range.low), fminf(high, range.high)};
-}
-
-dq_range_pair dq_int8_range_by(const dq_int8_job *job, int v, const dq_observer *method,
-                               const dq_calibration *calibration) {
-  const dq_range_options options = {job->in->options->percentile, job->in->options->symmetric};
-  const dq_value *value = job->graph->values[v];
-  int slot = job->choices[v].slot;
-  const dq_histogram *histogram = &calibration->histograms[slot];
-  dq_range_pair range = method->range(histogram, &options);
-  if (job->setting.margins)
-    range = within_bounds(value, dq_range_with_margins(range, histogram, &calibration->ends[slot]));
-  return dq_int8_narrow_range(job, value, histogram, range);
-}
-
 // From what is given, else from the histogram.
 static dq_status choose_range(const dq_int8_job *job, dq_value_choice *choice, const dq_value *value,
                               const dq_calibration *calibration) {
