@@ -67,7 +67,8 @@ static dq_status train_normalizations(dq_training_graph *made, dq_training *trai
 // shifts by channel lie in front of quantizers that are made for them, and stay.
 static bool is_weight(const dq_node *node, const dq_operator *row, int i, bool quantized) {
   const dq_value *value = node->inputs[i];
-  if (!(row->trained & 1u << i) || !dq_is_float_constant(value) || (quantized && !row->product)) return false;
+  const bool trained = i < (int)(8 * sizeof row->trained) && row->trained & 1u << i;
+  if (!trained || !dq_is_float_constant(value) || (quantized && !row->product)) return false;
   return !(row->flags & DQ_OP_ADDS) || dq_tensor_count(value->constant) > 1;
 }
 
