@@ -120,7 +120,9 @@ dq_status dq_int8_histograms(dq_int8_job *job, const char *const *names, int cou
 }
 
 const dq_range_pair *dq_int8_searched_ranges(const dq_int8_job *job) {
-  return job->observed && job->observed->searched_by == job->setting.method ? job->observed->searched : NULL;
+  const dq_searched_ranges *searched = job->observed ? &job->observed->searched : NULL;
+  bool same = searched && searched->method == job->setting.method && searched->margins == job->setting.margins;
+  return same ? searched->ranges : NULL;
 }
 
 dq_status dq_int8_store_searched_ranges(dq_int8_job *job, int histogram_count) {
@@ -129,7 +131,8 @@ dq_status dq_int8_store_searched_ranges(dq_int8_job *job, int histogram_count) {
   if (!ranges) return dq_fail_memory(job->error, 0);
   for (int v = 0; v < job->value_count; v++)
     if (job->choices[v].slot >= 0) ranges[job->choices[v].slot] = job->choices[v].range;
-  return dq_observed_store_ranges(job->observed, job->setting.method, ranges, histogram_count, job->error);
+  const dq_searched_ranges searched = {job->setting.method, job->setting.margins, ranges, histogram_count};
+  return dq_observed_store_ranges(job->observed, &searched, job->error);
 }
 
 const dq_accumulator_choice *dq_int8_order_rule(const dq_int8_job *job) {

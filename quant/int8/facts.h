@@ -25,7 +25,7 @@ const dq_calibration_table_range *dq_int8_given_range(const dq_int8_job *job, in
 // failure, and leaves `names` in place as long as it uses *found.
 dq_status dq_int8_histograms(dq_int8_job *job, const char *const *names, int count, dq_calibration *own,
                              const dq_calibration **found);
-// The ranges that an earlier trial with the same method found by range search, one for each histogram
+// The ranges that an earlier trial with the same method and margins found by range search, one for each histogram
 // (dq_value_choice.slot); NULL: there was no such trial.
 const dq_range_pair *dq_int8_searched_ranges(const dq_int8_job *job);
 // Stores the ranges of all values that have a histogram in job->observed. `histogram_count` is the number of

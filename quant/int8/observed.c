@@ -46,11 +46,13 @@ dq_status dq_observed_store_calibration(dq_observed *seen, dq_calibration *calib
   return DQ_OK;
 }
 
-dq_status dq_observed_store_ranges(dq_observed *seen, const dq_observer *method, const dq_range_pair *ranges, int count,
-                                   dq_error *error) {
-  seen->searched = dq_arena_copy(seen->arena, ranges, (size_t)count * sizeof *ranges);
-  seen->searched_by = method;
-  return seen->searched ? DQ_OK : dq_fail_memory(error, 0);
+dq_status dq_observed_store_ranges(dq_observed *seen, const dq_searched_ranges *searched, dq_error *error) {
+  const dq_range_pair *copies =
+      dq_arena_copy(seen->arena, searched->ranges, (size_t)searched->count * sizeof *searched->ranges);
+  if (!copies) return dq_fail_memory(error, 0);
+  seen->searched = *searched;
+  seen->searched.ranges = copies;
+  return DQ_OK;
 }
 
 dq_status dq_observed_store_means(dq_observed *seen, const dq_input_means *means, dq_error *error) {

@@ -9,6 +9,14 @@
 #include "quant/rewrite/equalize.h"
 #include "quant/rewrite/permute.h"
 
+// What the range search found, and what it began with.
+typedef struct dq_searched_ranges {
+  const dq_observer *method; // NULL: no search was made
+  bool margins;              // dq_int8_setting.margins
+  const dq_range_pair *ranges;
+  int count; // of histograms, each of which has a range
+} dq_searched_ranges;
+
 typedef struct dq_observed {
   dq_arena *arena; // owns everything below except the histograms; NULL: the struct is closed
   // The setting.
@@ -19,10 +27,9 @@ typedef struct dq_observed {
   dq_absorption absorption; // count 0: not measured, or nothing to absorb, which is measured again
   bool equalized;           // `equalization` is set
   dq_equalization equalization;
-  dq_calibration calibration;     // count 0: not measured
-  const dq_observer *searched_by; // method whose ranges the range search began with; NULL: no search was made
-  const dq_range_pair *searched;  // result of the range search, one for each histogram
-  dq_input_means means;           // in the order of channels of the source; count 0: not measured
+  dq_calibration calibration; // count 0: not measured
+  dq_searched_ranges searched;
+  dq_input_means means; // in the order of channels of the source; count 0: not measured
   dq_channel_orders orders;
 } dq_observed;
 
@@ -33,14 +40,13 @@ dq_status dq_observed_open(dq_observed *seen, dq_equalize_scope equalize, bool h
 void dq_observed_close(dq_observed *seen); // allowed on a zeroed struct
 
 // These functions store a copy of a measurement in seen->arena, in the place of an earlier one.
-// dq_observed_store_ranges takes `count` ranges. dq_observed_store_calibration moves the histograms and leaves
-// *calibration zeroed, also after a failure. *seen is open; memory of an earlier copy stays until it is closed.
+// dq_observed_store_calibration moves the histograms and leaves *calibration zeroed, also after a failure. *seen is
+// open; memory of an earlier copy stays until it is closed.
 // DQ_SYSTEM: there is no memory, and the earlier measurement stays.
 dq_status dq_observed_store_absorption(dq_observed *seen, const dq_absorption *absorption, dq_error *error);
 dq_status dq_observed_store_equalization(dq_observed *seen, const dq_equalization *equalization, dq_error *error);
 dq_status dq_observed_store_calibration(dq_observed *seen, dq_calibration *calibration, dq_error *error);
-dq_status dq_observed_store_ranges(dq_observed *seen, const dq_observer *method, const dq_range_pair *ranges, int count,
-                                   dq_error *error);
+dq_status dq_observed_store_ranges(dq_observed *seen, const dq_searched_ranges *searched, dq_error *error);
 dq_status dq_observed_store_means(dq_observed *seen, const dq_input_means *means, dq_error *error);
 
 // Whether seen->calibration has the histograms of exactly these values, in this order.
