@@ -9,6 +9,7 @@
 #include "lib/verdict/evaluator.h"
 #include "quant/int8/facts.h"
 #include "quant/int8/stages.h"
+#include "quant/int8/trials.h"
 #include "quant/rewrite/output_head.h"
 
 enum { TRIAL_PICTURES = 40 };
@@ -24,20 +25,8 @@ int64_t dq_trial_pictures(int64_t pictures, int64_t most) {
   return others < 1 ? pictures : others < most ? others : most;
 }
 
-typedef struct trials {
-  dq_int8_job *job; // whose setting is the best so far
-  dq_evaluator evaluator;
-  dq_score now, best; // of the trial that ran, of the best setting so far
-  dq_verdict verdict; // of the trial that ran
-  bool started;       // there is a best
-  dq_equalize_memory *sites;
-  dq_observed observed[2]; // with the best setting so far, and with one that is tried
-  // Of the last trial of another equalization that was not taken, since when the best setting is the same; NULL: none.
-  const dq_equalization *rejected;
-} trials;
-
-static dq_status open_trials(trials *all, dq_int8_job *job) {
-  *all = (trials){.job = job, .sites = dq_equalize_memory_new(job->arena)};
+static dq_status open_trials(dq_trials *all, dq_int8_job *job) {
+  *all = (dq_trials){.job = job, .sites = dq_equalize_memory_new(job->arena)};
   dq_score *const scores[] = {&all->now, &all->best};
   for (int i = 0; i < 2; i++) {
     scores[i]->noise = DQ_NEW_ARRAY(job->arena, DQ_EVALUATED_PICTURES, double);
@@ -58,52 +47,15 @@ static dq_status open_trials(trials *all, dq_int8_job *job) {
   return dq_evaluator_open(&all->evaluator, &judged, job->in->context, job->arena, job->error);
 }
 
-static void close_trials(trials *all) {
+static void close_trials(dq_trials *all) {
   dq_evaluator_close(&all->evaluator);
   for (int i = 0; i < 2; i++) dq_observed_close(&all->observed[i]);
 }
 
 // Decibels that the trial which ran is better than the best setting so far.
-static double gain_of(const trials *all) { return dq_score_gain(&all->evaluator, &all->best, &all->now); }
+static double gain_of(const dq_trials *all) { return dq_score_gain(&all->evaluator, &all->best, &all->now); }
 
-static bool changes_values(const dq_int8_setting *setting, const dq_int8_setting *best) {
-  return setting->equalize != best->equalize || setting->method != best->method || setting->margins != best->margins;
-}
-
-// How sure a gain must be. Other ranges, other factors of channels and sums without rounding change all values of a
-// network: a small gain of theirs must show picture by picture. So must, more surely, what cuts values off: how much
-// shows with the ranges of few pictures is chance (docs/CALIBRATION.md). 0: the figure of all together is enough, as
-// for the correction of biases, which takes back what is known to be wrong.
-static double required_confidence(const trials *all, const dq_int8_setting *setting) {
-  const dq_int8_setting *best = &all->job->setting;
-  if (setting->exact_sums || changes_values(setting, best)) return DQ_HALF_STANDARD_ERROR;
-  return setting->absorption || setting->range_search ? DQ_TWO_STANDARD_ERRORS : 0;
-}
-
-// Whether so few pictures judge that their mean gain decides, not the noise of all together, which is that of the worst
-// picture: ranges come from as few pictures then, and one that shows more than these loses as it seldom will with all.
-static bool decides_by_picture(const trials *all, const dq_int8_setting *setting) {
-  enum { FEW = 8 };
-  int64_t pictures = all->evaluator.detects ? 0 : all->evaluator.what.pictures;
-  return changes_values(setting, &all->job->setting) && pictures > 1 && pictures < FEW;
-}
-
-// Whether the trial that ran is better than the best so far, and why, or why not.
-static bool is_better(const trials *all, const dq_int8_setting *setting, char *reason, size_t size) {
-  double before = all->best.decibels, confidence = required_confidence(all, setting);
-  bool by_picture = decides_by_picture(all, setting), detects = all->evaluator.detects;
-  if (by_picture && setting->equalize != all->job->setting.equalize) confidence = 0;
-  if (!detects && !by_picture && !(all->now.decibels > before))
-    return snprintf(reason, size, "no more than %.2f dB", before), false;
-  if (detects && confidence < DQ_HALF_STANDARD_ERROR) confidence = DQ_HALF_STANDARD_ERROR;
-  if (confidence <= 0 && !by_picture) return snprintf(reason, size, "more than %.2f dB", before), true;
-  dq_noise_change change = dq_noise_compare(all->best.noise, all->now.noise, all->evaluator.what.pictures);
-  change.by_picture = by_picture;
-  dq_noise_reason(&change, confidence, reason, size);
-  return dq_noise_is_less(&change, confidence);
-}
-
-static void accept(trials *all, const dq_int8_setting *setting) {
+static void accept(dq_trials *all, const dq_int8_setting *setting) {
   dq_score best = all->best;
   all->best = all->now, all->now = best;
   all->job->setting = *setting;
@@ -134,14 +86,14 @@ static bool is_of(const dq_observed *observed, const dq_int8_setting *setting) {
 
 // Where the budget does not hold the histograms that `observed` still needs, those of the other setting are given back:
 // trials that share its equalization measure them once more.
-static void free_memory_for(trials *all, const dq_observed *observed) {
+static void free_memory_for(dq_trials *all, const dq_observed *observed) {
   dq_calibration *other = &all->observed[observed == &all->observed[0]].calibration;
   bool fits = dq_check_memory(all->job->in->context, other->bytes, "a calibration", NULL) == DQ_OK;
   if (!observed->calibration.count && !fits) dq_calibration_deinit(other);
 }
 
 // What was measured with the setting's equalization; nothing yet, in place of what the best setting does not need.
-static dq_status observed_for(trials *all, const dq_int8_setting *setting, dq_observed **observed) {
+static dq_status observed_for(dq_trials *all, const dq_int8_setting *setting, dq_observed **observed) {
   *observed = &all->observed[!is_of(&all->observed[0], setting)];
   if (!is_of(*observed, setting)) {
     *observed = &all->observed[is_of(&all->observed[0], &all->job->setting)];
@@ -163,13 +115,13 @@ static bool equal_equalizations(const dq_equalization *a, const dq_equalization 
   return true;
 }
 
-static int64_t trial_pictures(const trials *all) {
+static int64_t trial_pictures(const dq_trials *all) {
   return dq_trial_pictures(all->job->pictures, all->evaluator.detects ? DETECTOR_PICTURES : TRIAL_PICTURES);
 }
 
 // Whether the setting scales channels as the best one so far does, or, unless it is wanted in any case, as one that was
 // not taken, so that a trial would show the same. Its factors are measured here, and kept for the trial.
-static dq_status equalizes_alike(trials *all, const dq_int8_setting *setting, bool wanted, bool *alike) {
+static dq_status equalizes_alike(dq_trials *all, const dq_int8_setting *setting, bool wanted, bool *alike) {
   dq_int8_job look = *all->job;
   dq_equalization equalization;
   const dq_observed *best = &all->observed[!is_of(&all->observed[0], &all->job->setting)];
@@ -185,7 +137,7 @@ static dq_status equalizes_alike(trials *all, const dq_int8_setting *setting, bo
 }
 
 // Fills all->verdict from the trial that ran.
-static dq_status judge(trials *all) {
+static dq_status judge(dq_trials *all) {
   const dq_int8_job *job = all->job;
   int64_t evaluated = all->evaluator.what.pictures;
   DQ_TRY(dq_verdict_of(&all->verdict, &all->evaluator, evaluated, job->graph->arena, job->error));
@@ -194,7 +146,7 @@ static dq_status judge(trials *all) {
 }
 
 // Fills all->now and all->verdict. `costs` may be NULL.
-static dq_status try_setting(trials *all, const dq_int8_setting *setting, layer_costs *costs) {
+static dq_status try_setting(dq_trials *all, const dq_int8_setting *setting, layer_costs *costs) {
   dq_int8_report report = {0};
   dq_int8_job trial = *all->job;
   trial.report = &report, trial.setting = *setting;
@@ -215,13 +167,13 @@ static dq_status try_setting(trials *all, const dq_int8_setting *setting, layer_
 }
 
 // Accepts the setting when it is better than the best so far, or anyway. *gain: decibels that it is better.
-static dq_status try_and_compare(trials *all, const dq_int8_setting *setting, bool anyway, double *gain) {
+static dq_status try_and_compare(dq_trials *all, const dq_int8_setting *setting, bool anyway, double *gain) {
   char reason[200];
   DQ_TRY(try_setting(all, setting, NULL));
   *gain = gain_of(all);
   bool better = anyway;
   if (anyway) snprintf(reason, sizeof reason, all->started ? "asked for" : "what others are measured by");
-  else better = is_better(all, setting, reason, sizeof reason);
+  else better = dq_trial_is_better(all, setting, reason, sizeof reason);
   dq_message(all->job->in->context, DQ_DETAIL,
              "trial: method %s, margins %d, equalization %d, heads %d, bias correction %d, absorption %d, range search "
              "%d, exact sums %d: %.2f dB, %s: %s",
@@ -248,7 +200,7 @@ static dq_status has_heads(const dq_int8_job *job, bool *found) {
 }
 
 // Keeps the factors of a setting that was not taken.
-static dq_status record_rejected(trials *all, const dq_int8_setting *setting) {
+static dq_status record_rejected(dq_trials *all, const dq_int8_setting *setting) {
   const dq_int8_job *job = all->job;
   dq_observed *observed;
   dq_equalization *copy = DQ_NEW(job->arena, dq_equalization);
@@ -260,7 +212,7 @@ static dq_status record_rejected(trials *all, const dq_int8_setting *setting) {
 }
 
 // Tries another equalization where it is another one. *whole_gain grows by the gain when it is accepted.
-static dq_status try_equalization(trials *all, const dq_int8_setting *setting, bool wanted, double *whole_gain) {
+static dq_status try_equalization(dq_trials *all, const dq_int8_setting *setting, bool wanted, double *whole_gain) {
   double gain;
   bool alike;
   DQ_TRY(equalizes_alike(all, setting, wanted, &alike));
@@ -273,7 +225,7 @@ static dq_status try_equalization(trials *all, const dq_int8_setting *setting, b
   return DQ_OK;
 }
 
-static dq_status decide_equalization(trials *all, double *whole_gain) {
+static dq_status decide_equalization(dq_trials *all, double *whole_gain) {
   bool heads;
   DQ_TRY(has_heads(all->job, &heads));
   *whole_gain = 0;
@@ -291,7 +243,7 @@ static dq_status decide_equalization(trials *all, double *whole_gain) {
   return DQ_OK;
 }
 
-static dq_status decide_method(trials *all) {
+static dq_status decide_method(dq_trials *all) {
   static const char *const names[] = {"minmax", "mse"}; // against percentile
   double gain;
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -307,7 +259,7 @@ static dq_status decide_method(trials *all) {
 static bool is_automatic(const dq_int8_options *options) { return !strcmp(options->method->name, "auto"); }
 
 // Whether any biases are high: on a few pictures, as a range that does not become narrower on these does not on more.
-static dq_status has_high_biases(trials *all, bool *found) {
+static dq_status has_high_biases(dq_trials *all, bool *found) {
   enum { PICTURES = 4 };
   const dq_int8_job *job = all->job;
   dq_observed *observed;
@@ -332,13 +284,13 @@ static dq_status has_high_biases(trials *all, bool *found) {
 }
 
 // Whether a trial can show a sure gain: one picture alone cannot, and a trial that cannot be taken is not run.
-static bool can_be_sure(const trials *all, const char *step) {
+static bool can_be_sure(const dq_trials *all, const char *step) {
   if (all->evaluator.what.pictures > 1) return true;
   dq_message(all->job->in->context, DQ_DETAIL, "no trial of %s: one picture cannot show a sure gain", step);
   return false;
 }
 
-static dq_status decide_absorption(trials *all) {
+static dq_status decide_absorption(dq_trials *all) {
   const dq_int8_options *options = all->job->in->options;
   dq_int8_setting setting = all->job->setting;
   bool any = false;
@@ -355,7 +307,7 @@ static bool tries_search(const dq_int8_options *options) {
   return options->range_search == DQ_CHOOSE_ON || (options->range_search == DQ_CHOOSE_AUTO && is_automatic(options));
 }
 
-static dq_status decide_range_search(trials *all) {
+static dq_status decide_range_search(dq_trials *all) {
   const dq_int8_options *options = all->job->in->options;
   dq_int8_setting setting = all->job->setting;
   if (!tries_search(options)) return DQ_OK;
@@ -364,7 +316,7 @@ static dq_status decide_range_search(trials *all) {
   return try_and_compare(all, &setting, options->range_search == DQ_CHOOSE_ON, &all->job->report->range_search_gain);
 }
 
-static dq_status decide_sums(trials *all) {
+static dq_status decide_sums(dq_trials *all) {
   dq_int8_setting setting = all->job->setting;
   bool any = false;
   for (int n = 0; n < all->job->graph->node_count; n++) {
@@ -382,17 +334,17 @@ static int by_size(const void *a, const void *b) {
 }
 
 // A score of the outputs alone: safe pairs move channels, and so the features that trials compare otherwise.
-static dq_score plain_score(const trials *all, const dq_score *score) {
+static dq_score plain_score(const dq_trials *all, const dq_score *score) {
   return all->evaluator.detects ? *score : (dq_score){.decibels = score->plain_decibels, .noise = score->plain_noise};
 }
 
-static double plain_gain(const trials *all) {
+static double plain_gain(const dq_trials *all) {
   dq_score best = plain_score(all, &all->best), now = plain_score(all, &all->now);
   return dq_score_gain(&all->evaluator, &best, &now);
 }
 
 // What safe pairs cost, in dB: of all pictures together or by picture, whichever is more.
-static double cost_of_trial(const trials *all) {
+static double cost_of_trial(const dq_trials *all) {
   dq_score best = plain_score(all, &all->best), now = plain_score(all, &all->now);
   return fmax(-plain_gain(all), -dq_score_gain_by_picture(&all->evaluator, &best, &now));
 }
@@ -400,7 +352,7 @@ static double cost_of_trial(const trials *all) {
 // Safe pairs in the layers where they cost least, as many as may be for PAIRS_MOST. With the ranges
 // of fewer pictures, which cut off more, a trial shows about half of what they cost. In all layers they are worth
 // more: the file is then right on every processor.
-static dq_status decide_pairs(trials *all) {
+static dq_status decide_pairs(dq_trials *all) {
   static const double EVERYWHERE_MOST = 0.3, PAIRS_MOST = 0.15; // dB
   enum { MOST_TRIALS = 2 };                                     // after the first
   dq_int8_setting setting = all->job->setting;
@@ -434,7 +386,7 @@ static dq_status decide_pairs(trials *all) {
   return DQ_OK;
 }
 
-static dq_status decide_all(trials *all) {
+static dq_status decide_all(dq_trials *all) {
   const dq_int8_options *options = all->job->in->options;
   dq_int8_report *report = all->job->report;
   dq_int8_setting setting = all->job->setting;
@@ -492,7 +444,7 @@ dq_status dq_int8_choose(dq_int8_job *job) {
   if (given && options->start) job->setting.method = dq_observer_find(given->method);
   if (given || !leaves_anything_open(options)) return DQ_OK;
   DQ_TRY(check_memory(job));
-  trials all;
+  dq_trials all;
   dq_status status = open_trials(&all, job);
   if (status == DQ_OK) status = decide_all(&all);
   close_trials(&all);
