@@ -71,7 +71,7 @@ plain_line() {
   for name in INT TERM; do
     echo "#include <signal.h>
 __attribute__((constructor)) static void start(void) { raise(SIG$name); }" >$name.c
-    "${CC:-cc}" -shared -fPIC -o $name.so $name.c
+    ${CC:-cc} -shared -fPIC -o $name.so $name.c
   done
   gives 5 env LD_PRELOAD="$PWD/INT.so" dq-report "$models/small.onnx"
   says "dq: out of memory: a library cannot start its threads"
