@@ -49,7 +49,8 @@ static inline int dq_half_above(uint16_t a, uint16_t b) {
   return ((a & 0x7fff) <= 0x7c00) & ((b & 0x7fff) <= 0x7c00) & (a_order > b_order);
 }
 
-// Rounds to the nearest binary16 and back.
+// The nearest binary16 number, ties to even, as float32. Magnitudes of 65520 and more become infinite; a NaN becomes
+// quiet.
 static inline float dq_round_to_half(float value) { return dq_half_to_float(dq_float_to_half(value)); }
 
 // a * b + c rounded once, as the fused multiply-add of float16 arithmetic. The product is exact in double; their

@@ -27,15 +27,17 @@ bool dq_pool_help(dq_pool *pool, int thread, bool (*wanted)(void *user), void *u
 // Calls work(argument, i, thread) once for every i in [0, count) and returns when all calls have returned. `thread` is
 // in [0, threads), 0 for the caller (dq_pool_set_caller); no two calls that run at the same time have the same number.
 // A thread begins with the same part of [0, count) in every run, so that data of the last run may still be in its
-// cache. A NULL pool runs everything in the caller. `work` must not call dq_pool_run on the same pool.
+// cache. A NULL pool runs everything in the caller. One loop at a time: neither `work` nor another thread may call
+// dq_pool_run on the same pool meanwhile.
 typedef void dq_pool_work(void *argument, int64_t i, int thread);
 void dq_pool_run(dq_pool *pool, int64_t count, dq_pool_work *work, void *argument);
 
 // Called by a thread that has run some of the indices of a dq_pool_run, before that returns: the thread worked for it
 // from `begin` to `end`, in nanoseconds of dq_nanoseconds. Threads call it at the same time, each with its own number.
 typedef void dq_pool_share_done(void *user, int thread, int64_t begin, int64_t end);
-// Sets what threads call, NULL: nothing. Call it while no dq_pool_run runs; nothing happens for a NULL pool. Loops that
-// the caller runs alone (a pool of one thread, a count of 1) are not reported.
+// Sets what threads call and its first argument, in place of what was set before; `done` NULL: nothing. Call it while
+// no dq_pool_run runs; nothing happens for a NULL pool. Loops that the caller runs alone (a pool of one thread, a count
+// of 1) are not reported.
 void dq_pool_observe(dq_pool *pool, dq_pool_share_done *done, void *user);
 
 int dq_processors(void); // number of processors that this process may run on

@@ -37,7 +37,8 @@ dq_status dq_processes_agree(const dq_processes *processes, dq_status status, dq
 bool dq_processes_any(const dq_processes *processes, bool condition);
 // Stores in values[count] of all processes the sums over the processes, added in their order.
 void dq_processes_add(const dq_processes *processes, double *values, int count);
-// Stores in `data` of all processes what process 0 has there, of any size.
+// Stores in data[bytes] of all processes what process 0 has there; `bytes`, the same on all of them, may be any size. A
+// job of one process does nothing.
 void dq_processes_share(const dq_processes *processes, void *data, size_t bytes);
 
 // The pictures of a batch that a process computes: `first` to first + count - 1 of `all`.

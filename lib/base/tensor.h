@@ -42,8 +42,9 @@ int64_t dq_tensor_get_i64(const dq_tensor *tensor, int64_t index);
 // range and store 0 for NaN.
 void dq_tensor_set(dq_tensor *tensor, int64_t index, double value);
 
-// Whether an input of this shape has its channels in the last dimension (N x H x W x C): rank 4, dims[3] is 1 or 3 and
-// dims[1] is neither. Else the channels come second (N x C x H x W). Unknown dimensions are negative.
+// Whether an input of this shape, dims[rank], has its channels in the last dimension (N x H x W x C): rank 4, dims[3]
+// is 1 or 3 and dims[1] is neither. Else the channels come second (N x C x H x W), also for another rank. Dimensions
+// that are not known are negative, and `rank` may be -1.
 bool dq_channels_last(int rank, const int64_t *dims);
 
 // Writes a shape such as "1x3x224x224" into `text` (DQ_SHAPE_TEXT bytes are always enough), and returns `text`.
