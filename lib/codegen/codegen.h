@@ -18,8 +18,8 @@ typedef struct dq_codegen_step {
   int64_t macs;           // multiply-accumulates
   int64_t constant_bytes; // of its arrays
   int64_t channels;       // whose integer sums are requantized
-  int64_t slow_channels;  // of these: by float32, as no integer form was proven
-  int64_t exceptions;     // of the integer forms: sums whose result is corrected
+  int64_t slow_channels;  // of these: by float32, as no fixed-point form was proven
+  int64_t exceptions;     // of the fixed-point forms: sums whose result is corrected
   int sum_bits;           // two's complement bits that hold every integer sum whatever the input; 0: none
   int function;           // the first step that calls the same function, NAME_function in C; -1: nothing is called
   size_t scratch_bytes, scratch_offset; // in the block

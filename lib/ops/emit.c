@@ -253,8 +253,8 @@ static dq_status add_floats(dq_emission *to, const dq_emit_sums *sums, int *firs
   return DQ_OK;
 }
 
-// The arrays of integer forms: factors and shifts by channel; by exception, in the order of the channels, the channel,
-// the sum and the correction. One more channel, beyond all others, ends the exceptions.
+// The arrays of fixed-point forms: factors and shifts by channel; by exception, in the order of the channels, the
+// channel, the sum and the correction. One more channel, beyond all others, ends the exceptions.
 typedef struct forms {
   int32_t *factors, *sums;
   uint8_t *shifts;
@@ -271,7 +271,7 @@ static bool allocate_forms(forms *f, int64_t n, int64_t exceptions, dq_arena *ar
 
 enum { NO_CHANNEL = UINT16_MAX, UPPER = 33 }; // UPPER: what a shift is printed less where upper halves are enough
 
-// The integer form of every channel, of shifts up to `most_shift`. False: a channel has none.
+// The fixed-point form of every channel, of shifts up to `most_shift`. False: a channel has none.
 static bool find_forms(const dq_emit_sums *sums, int most_shift, dq_fixed_point *found, int64_t *exceptions) {
   const dq_requantization *r = sums->requantization;
   *exceptions = 0;

@@ -76,13 +76,13 @@ struct dq_emission {
   dq_emit_array arrays[DQ_EMIT_ARRAYS];
   int array_count;
   unsigned helpers;      // set of 1 << dq_emit_helper
-  bool too_many;         // there were more arrays than DQ_EMIT_ARRAYS
+  bool too_many;         // there were more arrays than DQ_EMIT_ARRAYS; emitting the step then fails
   bool plain;            // no result of a product of floats is added to another float
   const bool *placed;    // [op->input_count]: the input lies where its part of output 0 lies (DQ_OP_JOIN, DQ_OP_VIEW)
   size_t scratch_bytes;  // that the step needs beside its results
   int64_t channels;      // whose sums are requantized
-  int64_t slow_channels; // of these: by float32, as no integer form was proven
-  int64_t exceptions;    // of the integer forms
+  int64_t slow_channels; // of these: by float32, as no fixed-point form was proven
+  int64_t exceptions;    // of the fixed-point forms
   int sum_bits;          // two's complement bits that hold every sum; 0: the step has no integer sums
 };
 
@@ -119,36 +119,51 @@ void dq_emit_broadcast(dq_emit_nest *nest, const dq_tensor *operand);
 // caller closes.
 int dq_emit_loops(dq_emission *to, dq_emit_nest *nest, char index[][160]);
 
-// How the integer sums of a step become its result. Sums are those of the products of weights and stored numbers;
-// the addends hold the bias less what zero points contribute.
+// How the integer sums of a step become its result. A sum begins with the addend of its channel, to which the products
+// of weights (less their zero points) and stored data are added. The addend holds the bias less what the zero point of
+// the data contributes, so a sum with its addend is the `sum + bias` of dq_requantization, and nothing adds
+// requantization->bias again.
+//
+// A fixed-point form (lib/ops/fixed_point.h) is one multiplier and one shift of a channel that give the 8-bit result
+// without float32; an exception of it is a sum whose result by the form is 1 too low or too high and is corrected.
 typedef struct dq_emit_sums {
+  // Set by the caller, at first: multipliers, zero point and bounds of the result; `floats`; `spare`.
   const dq_requantization *requantization;
   bool floats; // the result is float32, sum * multiplier
+  int spare;   // elements more that `addends` has, for bodies that read whole blocks of channels
+  // Set by the caller or by dq_emit_weights_prepare.
   int64_t channels;
-  int32_t *addends;      // [channels]
-  int64_t *least, *most; // [channels]: bounds of the sums with addend
-  int spare;             // elements more that `addends` has, for bodies that read whole blocks of channels
+  int32_t *addends;      // [channels + spare], in to->arena
+  int64_t *least, *most; // [channels]: bounds of the sums with addend, whatever the data
   // Set by dq_emit_sums_prepare.
   int first;           // number of the first array: factors, behind which stand the addends
-  bool in_float;       // a channel has no integer form, so all are requantized by float32
-  int shift;           // of the integer forms of all channels; 0: each has its own
-  int64_t exceptions;  // of the integer forms of all channels
+  bool in_float;       // a channel has no fixed-point form, so all are requantized by float32
+  int shift;           // of the fixed-point forms of all channels; 0: each has its own
+  int64_t exceptions;  // of the fixed-point forms of all channels
   int first_exception; // number of the array of their channels
   bool high;           // every shift is above 32: the upper half of a product is enough
 } dq_emit_sums;
-// Finds how sums are requantized and adds the arrays for it to the step. DQ_UNSUPPORTED: a sum may leave int32;
-// DQ_SYSTEM: there is no memory.
+// Finds how the sums are requantized and adds the arrays for it to the step: factors, addends, where needed shifts, and
+// the list of exceptions. All fields above "Set by dq_emit_sums_prepare" are set before (dq_emit_weights_prepare sets
+// channels, addends, least and most), and to->sum_bits. A fixed-point form is searched for up to three times for each
+// channel, each time by some 256 bisections over the range of its sums; with `floats` nothing is searched. Adds to the
+// counts of `to`: channels, slow_channels, exceptions. DQ_UNSUPPORTED: to->sum_bits is above 32. More arrays than
+// DQ_EMIT_ARRAYS are no failure here (to->too_many).
 dq_status dq_emit_sums_prepare(dq_emission *to, dq_emit_sums *sums);
 // What bodies print, in this order: a declaration in front of a loop over channels that ascend; in it, the declarations
-// of the factors of the channel that an expression names, and what finds its first exception; then statements that
-// store the result of the sum `sum`, which began with the addend of the channel, in `target`.
+// of the factors of the channel, and what finds its first exception; then statements that store the result of a sum.
+// `channel` is an expression of the index of the channel; `sum` is the name of an int32_t variable that holds the sum
+// with its addend; `target` is an assignable expression without side effects (it is printed up to three times) of the
+// type of output 0, such as "y[0]".
 void dq_emit_first_exception(dq_emission *to, const dq_emit_sums *sums);
 void dq_emit_factors(dq_emission *to, const dq_emit_sums *sums, const char *channel);
 void dq_emit_next_exception(dq_emission *to, const dq_emit_sums *sums, const char *channel);
 void dq_emit_result(dq_emission *to, const dq_emit_sums *sums, const char *channel, const char *target,
                     const char *sum);
-// The same in parts, for rows of sums: the result but for exceptions; where there are any (sums->exceptions), the head
-// of a loop over the exceptions of the channel; in it, what corrects one result.
+// The same in parts, for rows of sums. dq_emit_store prints the statement that stores the result but for exceptions.
+// Only where sums->exceptions is above 0: dq_emit_exceptions prints the head of a loop over the exceptions of the
+// channel, whose variable is `e` and which the caller closes; in it, dq_emit_correct prints an if statement that adds
+// the correction of exception `e` to `target` where `sum` is the sum of that exception.
 void dq_emit_store(dq_emission *to, const dq_emit_sums *sums, const char *target, const char *sum);
 void dq_emit_exceptions(dq_emission *to, const dq_emit_sums *sums, const char *channel);
 void dq_emit_correct(dq_emission *to, const dq_emit_sums *sums, const char *target, const char *sum);
@@ -161,15 +176,16 @@ typedef struct dq_emit_weights {
   int64_t zero_point_count;
   int32_t data_zero_point;
   bool data_signed;
-  int64_t stride; // elements of a channel in the array, at least `depth`; the others are 0
+  int64_t stride; // elements of a channel in the array, at least `depth`; those behind `depth` are 0. 0: `depth`
   // Above 0: weights that fit int8 lie in blocks of four channels of a group, which has so many. A block is `stride`
   // words; two words hold, from the lowest byte on, weight k of channels 0 and 1, weight k + 1 of these, and the same
   // of channels 2 and 3.
   int64_t block_outputs;
 } dq_emit_weights;
 // Adds the array [channels][stride] of the weights less their zero points (int8, or int16 where these need it), stores
-// its number in *number, and fills sums->channels, addends, least and most, with the bias of sums->requantization.
-// DQ_SYSTEM: there is no memory.
+// its number in *number, and fills sums->channels, addends, least and most, with the bias of sums->requantization, for
+// which the caller has set sums->requantization and spare. Raises to->sum_bits to the width of the widest sum, with and
+// without its addend.
 dq_status dq_emit_weights_prepare(dq_emission *to, const dq_emit_weights *weights, dq_emit_sums *sums, int *number);
 
 // A convolution over one or two axes, of 8 bits, float32, or float16 with sums in float32. Sums are made row by row of
@@ -177,7 +193,7 @@ dq_status dq_emit_weights_prepare(dq_emission *to, const dq_emit_weights *weight
 typedef struct dq_emit_convolution {
   dq_conv_parameters shape;
   int weights;              // number of the array of the weights, OIHW
-  const dq_emit_sums *sums; // of integers; NULL: float32
+  const dq_emit_sums *sums; // of integers, prepared (dq_emit_sums_prepare); NULL: float32
   int32_t padding;          // integers: the stored number that stands for 0
   int bias;                 // float32: number of the array, [out_channels]; -1: none
   const char *addend;       // float32: name of the operand that is added at the end; NULL: none
@@ -192,9 +208,13 @@ void dq_emit_columns_layout(const dq_emission *to, const dq_conv_parameters *sha
                             dq_emit_sums *sums);
 dq_status dq_emit_columns_body(dq_emission *to, const dq_emit_convolution *convolution);
 
-// Whether a convolution of integers has one input channel for each group and kernels of 3x3 places: such are computed
-// from copies of the planes with their padding.
+// Whether dq_emit_planes_body can print a convolution of integers: one input channel for each group (any number of
+// output channels of it), a 3x3 kernel without dilation, a horizontal stride of 1 or 2, any vertical stride and any
+// padding. Where dq_emit_suits_columns holds as well, that way is used.
 bool dq_emit_suits_planes(const dq_conv_parameters *shape);
+// Prints the body of such a convolution of x0 into y0: each plane is copied with its padding into the scratch, so that
+// no output is a special case, and its sums are requantized. Sets to->scratch_bytes to the size of one padded plane.
+// Weights, as [channels][9], and sums are prepared. Returns DQ_OK.
 dq_status dq_emit_planes_body(dq_emission *to, const dq_emit_convolution *convolution);
 
 // A product of a rows x depth matrix x0 and a constant matrix, which lies as [columns][depth].
@@ -226,8 +246,11 @@ void dq_emit_product_body(dq_emission *to, const dq_emit_product *product);
 // The end of a float32 result: an expression of the variable `name`, printed into text[300].
 const char *dq_emit_activation(dq_emission *to, const dq_activation *activation, const char *name, char text[300]);
 
-// Prints a loop over `count` elements of x0 that stores QuantizeLinear of each in y0, by a table. False: nothing was
-// printed, as the table was not proven.
+// Prints a loop over `count` elements of x0 that stores QuantizeLinear of each (scale, zero point `zero`, bounds low <=
+// high of the integer) in y0, by a table of the float32 bits at which each integer begins and a product that says where
+// to look, proven at both ends of every entry. Adds the table as an array. False: nothing was printed, as the table was
+// not proven: the scale is not normal or not above 0, the integers on one side of zero are less than 2 or more than
+// 255, their magnitudes span too many powers of 2, or there is no memory.
 bool dq_emit_levels(dq_emission *to, int64_t count, float scale, int32_t zero, int32_t low, int32_t high);
 
 // For rows (dq_operator.emit): QLinearConv and dq QConv; QLinearMatMul, dq QMatMul and dq QGemm.
@@ -269,7 +292,10 @@ dq_status dq_emit_formula(dq_emission *to);
 dq_status dq_emit_fold(dq_emission *to, const char *end);
 
 // For rows of operators that move elements: runs the row on the numbers of the elements to find which one each element
-// of output 0 is, and prints loops that copy them. DQ_UNSUPPORTED: an element comes from nowhere (padding).
+// of an output is, and prints loops that copy them. This is done for each output anew and takes 4 bytes for an element
+// of input 0 and 12 for one of an output, in to->arena. Input 0 is computed in the run, all other inputs are known.
+// DQ_UNSUPPORTED: input 0 is constant, another input is computed, an element comes from nowhere (padding), input 0 has
+// more than 2^24 elements, or there are more than 16 inputs or 17 outputs.
 dq_status dq_emit_move(dq_emission *to);
 
 #endif

@@ -11,7 +11,8 @@ typedef struct dq_float_requantization {
   int32_t zero_point, low, high; // low <= high, within -128 to 255
 } dq_float_requantization;
 
-// The integer form: q = clamp(((sum * multiplier + 2^(shift - 1)) >> shift) + zero_point, low, high), in 64 bits, where
+// The fixed-point form: q = clamp(((sum * multiplier + 2^(shift - 1)) >> shift) + zero_point, low, high), in 64 bits,
+// where
 // >> rounds down, and 1 more or less at the sums that are listed as exceptions: there float32 rounds a product to the
 // other side of a tie.
 // Where many products lie at ties, half of the steps may be exceptions.
@@ -27,15 +28,15 @@ typedef struct dq_fixed_point {
 // The definition for one sum.
 int32_t dq_requantize_float(const dq_float_requantization *definition, int64_t sum);
 
-// Finds an integer form that gives the result of the definition for every sum in [least, most], which must lie within
-// int32, with the multiplier that has the fewest exceptions at its shift: the largest, but at most `most_shift`, at
-// which multipliers stay below 2^31. Definition and form (before exceptions) grow with the sum, so equality for all
+// Finds a fixed-point form that gives the result of the definition for every sum in [least, most], which must lie
+// within int32, with the multiplier that has the fewest exceptions at its shift: the largest, but at most `most_shift`,
+// at which multipliers stay below 2^31. Definition and form (before exceptions) grow with the sum, so equality for all
 // sums follows from equality at the at most 256 sums at which the definition changes and below them: these are checked.
 // False: every form has too many exceptions, or the multiplier is negative or not finite.
 bool dq_fixed_point_find(dq_fixed_point *form, const dq_float_requantization *definition, int64_t least, int64_t most,
                          int most_shift);
 
-// The integer form for one sum.
+// The fixed-point form for one sum.
 int32_t dq_requantize_fixed(const dq_fixed_point *form, const dq_float_requantization *definition, int64_t sum);
 
 #endif

@@ -75,9 +75,13 @@ static inline dq_value *dq_gradient_output(const dq_gradient *gradient, int i) {
   return gradient->op->node->outputs[i];
 }
 
-// Gradient functions, named after the operators whose rows have them.
+// Gradient functions, named after the operators whose rows have them. Each adds the nodes for the inputs that are
+// wanted and stores their results by dq_gradient_set. The caller (dq_backward) calls it only where the gradient of some
+// output is not NULL and that of some input is wanted. All return DQ_SYSTEM when there is no memory. Gradients of an
+// input that was broadcast are summed over what was repeated.
 dq_status dq_gradient_add(const dq_gradient *gradient);
 dq_status dq_gradient_sub(const dq_gradient *gradient);
+// Of input i: the gradient of the output times the other input, a Mul for each wanted one of the two.
 dq_status dq_gradient_mul(const dq_gradient *gradient);
 dq_status dq_gradient_div(const dq_gradient *gradient);
 dq_status dq_gradient_neg(const dq_gradient *gradient);
@@ -101,6 +105,9 @@ dq_status dq_gradient_matmul(const dq_gradient *gradient);
 dq_status dq_gradient_max_pool(const dq_gradient *gradient);
 dq_status dq_gradient_average_pool(const dq_gradient *gradient);
 dq_status dq_gradient_batch_norm(const dq_gradient *gradient);
-dq_status dq_gradient_softmax(const dq_gradient *gradient); // Softmax, LogSoftmax
+// Softmax and LogSoftmax over an axis, or below opset 13 over all axes from `axis` on: adds one node dq.SoftmaxGrad, y
+// (g - sum(g y)), or dq.LogSoftmaxGrad, g - exp(y) sum(g), of the result y and its gradient g. It stores the gradient
+// of input 0 without a look at gradient->wanted. DQ_BAD_INPUT: the axis is outside.
+dq_status dq_gradient_softmax(const dq_gradient *gradient);
 
 #endif

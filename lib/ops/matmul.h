@@ -1,4 +1,4 @@
-// Shapes of products of stacks of matrices, for MatMul and its integer forms.
+// Shapes of products of stacks of matrices, for MatMul and the operators that compute it on integers.
 #ifndef DQ_OPS_MATMUL_H
 #define DQ_OPS_MATMUL_H
 
@@ -19,7 +19,9 @@ dq_status dq_matmul_read(const dq_op *op, const dq_tensor *a, const dq_tensor *b
 dq_status dq_matmul_infer(dq_op *op, const dq_tensor *a, const dq_tensor *b, int type);
 // The indices *a and *b, in the stacks of A and B, of the matrices that product `index` (0 to batch - 1) multiplies.
 void dq_matmul_operands(const dq_matmul *matmul, int64_t index, int64_t *a, int64_t *b);
-// Multiply-accumulates, from the inferred shape of output 0; 0: a shape is not known; INT64_MAX: they do not fit.
+// Multiply-accumulates of a product of the operand `a` with the depth in its last dimension: the elements of output 0,
+// whose shape was inferred, times that dimension. 0: a shape is not known, or a size is 0; INT64_MAX: the count does
+// not fit.
 int64_t dq_matmul_macs(const dq_op *op, const dq_tensor *a);
 
 #endif

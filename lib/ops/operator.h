@@ -221,7 +221,7 @@ dq_status dq_op_share(dq_op *op, const dq_op *origin, dq_arena *arena);
 
 // ---- For operator files ----
 
-// Input or output `i`; NULL: the node does not have it, or leaves it out.
+// Input or output `i`, 0 or more; NULL: the node does not have it, or leaves it out. The plan owns the tensor.
 static inline const dq_tensor *dq_op_input(const dq_op *op, int i) {
   return i < op->input_count ? op->inputs[i] : NULL;
 }

@@ -14,7 +14,7 @@ enum { DQ_NO_INPUT = -1 };
 // input, whatever number of spatial axes the input has.
 typedef enum dq_product_kind { DQ_CONVOLUTION, DQ_TRANSPOSED_CONVOLUTION, DQ_MATRIX_PRODUCT } dq_product_kind;
 
-// Positions among the inputs of the node. Scales and zero points belong to the integer forms.
+// Positions among the inputs of the node. Only operators on integers have scales and zero points.
 typedef struct dq_product_operands {
   int data, weight, bias;
   int data_scale, weight_scale, result_scale;
@@ -35,7 +35,7 @@ typedef struct dq_product {
   int64_t groups;       // attribute of a convolution; 1 otherwise
   int data_axis;        // of the data, along which the inputs lie; below 0: counted from the end
   int result_axis;      // of the result, along which the outputs lie; likewise
-  bool computed_weight; // the integer form takes a weight that is no constant
+  bool computed_weight; // the operator on integers takes a weight that is no constant
   bool outputs_first;   // of the two axes of the weight that hold channels: the first two, of matrices the last two
   int ranks[2];         // least and most dimensions of the weight
   // The operator of domain dq that computes the float operator on 8 bits, from its attributes; NULL: there is none, and

@@ -27,8 +27,11 @@ typedef enum dq_reduce_finish { DQ_FINISH_PLAIN, DQ_FINISH_MEAN, DQ_FINISH_ROOT,
 
 // Fills *plan. reduced[axis] says whether the reduction removes that dimension of `input`, whose elements are not read.
 void dq_reduction_plan(const dq_tensor *input, const bool *reduced, dq_reduction *plan);
-// The offset, in elements, of the first element of set `set`; and that of row `row` of a set from there.
+// The offset in elements, from the start of the tensor, of the first element of set `set`, 0 to plan->sets - 1. Takes a
+// division for each dimension that stays.
 int64_t dq_reduction_set(const dq_reduction *plan, int64_t set);
+// The offset in elements, from the first element of a set, of the first element of its row `row`, 0 to plan->rows - 1;
+// the same for all sets. Rows follow each other in row-major order of the reduced dimensions except the innermost.
 int64_t dq_reduction_row(const dq_reduction *plan, int64_t row);
 // The number of sets for which it pays to wake a thread, for dq_spans.
 int64_t dq_reduction_grain(const dq_reduction *plan);

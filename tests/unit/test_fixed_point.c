@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 // 0.5 is 2^30 / 2^31: (3 * 2^30 + 2^30) >> 31 = 2, while the definition rounds the tie 1.5 to the even 2, and 2.5 to 2
-// where the integer form gives 3: an exception at 5.
+// where the fixed-point form gives 3: an exception at 5.
 static void ties_by_hand(void **state) {
   const dq_float_requantization half = {0.5f, 0, 0, 4};
   dq_fixed_point form;
@@ -75,7 +75,7 @@ static void sums_that_float_rounds(void **state) {
   assert_int_equal(count_differences(&d, 1073741824 - 24225, 1073741824 + 104550), 0);
 }
 
-// The random multipliers of many channels; the share without an integer form is small.
+// The random multipliers of many channels; the share without a fixed-point form is small.
 static void random_multipliers(void **state) {
   uint32_t random = 1;
   int without = 0;
