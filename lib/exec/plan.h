@@ -120,14 +120,18 @@ typedef struct dq_plan_memory {
 } dq_plan_memory;
 dq_plan_memory dq_plan_memory_of(const dq_plan *plan);
 
-// The steps, for the time of each layer; 0 <= i < dq_plan_step_count. dq_plan_step returns the node of a step. With
-// timing on, *nanoseconds (NULL is allowed) receives the time of the step in the last run.
+// The steps in the order of a run, for the time of each layer; 0 <= i < dq_plan_step_count. dq_plan_step returns the
+// node of a step, which belongs to the graph of the plan. *nanoseconds (NULL is allowed) receives the time of the step
+// in the last run with timing on, 0 before such a run.
 int dq_plan_step_count(const dq_plan *plan);
 const dq_node *dq_plan_step(const dq_plan *plan, int i, int64_t *nanoseconds);
 void dq_plan_set_timing(dq_plan *plan, bool on); // off at first
-// The clock of timing, in nanoseconds; dq_nanoseconds at first.
+// Sets the clock of timing, which returns nanoseconds from any fixed point in time; dq_nanoseconds at first. With
+// timing on, the thread that runs the plan calls it in front of and behind each step.
 void dq_plan_set_clock(dq_plan *plan, int64_t (*clock)(void));
-// The bytes of the inputs (also weights) and outputs of a step.
+// The bytes of the elements of all inputs (weights too, as the model has them and not packed) and outputs of a step; an
+// input that stands twice counts twice, workspace does not count. Shapes that depend on elements are those of the last
+// run; they do not count before the first one.
 int64_t dq_plan_step_bytes(const dq_plan *plan, int i);
 bool dq_plan_step_integer(const dq_plan *plan, int i); // whether the first input of the step has 8 bits
 double dq_plan_packing_time(const dq_plan *plan);      // seconds that packing took, the last time

@@ -35,7 +35,8 @@ struct dq_plan {
   int64_t (*clock)(void); // of timing
 };
 
-// Points the values that have a place in the block to it.
+// Sets `data` of each tensor of plan->tensors whose place is in the block (DQ_STORED_BLOCK) to plan->block plus its
+// offset; plan->block is not NULL. Called when the plan is bound and whenever its block changes.
 void dq_plan_place_values(dq_plan *plan);
 
 #endif

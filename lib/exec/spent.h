@@ -18,9 +18,9 @@ typedef struct dq_spent {
   int reading_count;
 } dq_spent;
 
-// Opens *spent, which the caller closes. `graph` is the one whose copy that of the plan is, when nothing else will run
-// it; NULL: nothing will be freed. Takes n log n time in the numbers of values and inputs. DQ_SYSTEM: there is no
-// memory.
+// Opens *spent, which the caller closes, also after a failure. `graph` is the one whose copy that of the plan is, when
+// nothing else will run it; NULL: nothing will be freed. Takes n log n time in the numbers of values and inputs.
+// DQ_SYSTEM: there is no memory.
 dq_status dq_spent_open(dq_spent *spent, const dq_plan *plan, dq_graph *graph, dq_error *error);
 void dq_spent_close(dq_spent *spent);
 // Frees the elements of the constants that `step` has packed and no other step reads; their `data` becomes NULL in both
