@@ -181,7 +181,8 @@ void dq_comparison_add_values(dq_comparison *comparison, const float *reference,
 double dq_comparison_sqnr(const dq_comparison *comparison);
 // The cosine of the angle between both, -1 to 1; NaN when an element is broken or no element was added.
 double dq_comparison_cosine(const dq_comparison *comparison);
-// agree / pictures in percent; 100 without pictures.
+// The share of the pictures counted by dq_comparison_add that agree: 100 * agree / pictures, 0 to 100 %; 100 without
+// pictures.
 double dq_comparison_agreement(const dq_comparison *comparison);
 
 #endif

@@ -104,7 +104,9 @@ typedef struct dq_columns {
 // that a table can remain wider than the terminal.
 void dq_columns_lay_out(const dq_table *table, int available, dq_columns *columns);
 
-// Each prints a report in one format to the stream. DQ_SYSTEM: writing failed, or there is no memory.
+// Each prints a report in one format to the stream, where nothing failed while the report was built
+// (dq_report.failure). DQ_SYSTEM: writing failed, or there is no memory. dq_report_print_text returns DQ_OK always: its
+// caller finds a failed write when it flushes or closes the stream. `style` NULL: without colours and limit.
 dq_status dq_report_print_text(const dq_report *report, const dq_text_style *style, FILE *stream, dq_error *error);
 // The table that CSV writes; NULL: the report has none.
 const dq_table *dq_report_csv_table(const dq_report *report);

@@ -98,8 +98,11 @@ void dq_table_group(dq_table *table);
 // Leaves a column out of text; the other formats have it.
 void dq_table_column_files_only(dq_table *table, const char *key);
 
-// Sorts the rows by a column (stable): texts ascend, numbers descend unless `ascending`, empty cells come last.
-// DQ_USAGE, with the most similar key as the hint: the table has no column of that key.
+// Sorts the rows by a column, in n log n time; equal rows keep their order, and the row of totals stays last. Texts
+// ascend by their bytes whatever `ascending` says; numbers descend unless `ascending`, false before true as 0 and 1;
+// NaN comes behind all numbers, and empty cells come last. The next put functions need a new row. DQ_USAGE, with the
+// most similar key as the hint: the table has no column of that key. DQ_SYSTEM: `table` is NULL, because making it
+// failed, or there is no memory; the rows then have their old order.
 dq_status dq_table_sort(dq_table *table, const char *key, bool ascending, dq_error *error);
 
 // Decides by name which rows a table has. A NULL filter, or `shown` NULL, admits all rows.

@@ -10,7 +10,10 @@
 // counts as one character with the code point -1. `text` must not be empty.
 int dq_utf8_next(const char *text, int32_t *code);
 
-// Columns of a terminal that a code point takes: 0 for combining marks, 2 for wide letters and emoji, else 1.
+// Columns of a terminal that a code point takes: 2 for the blocks of East Asian Width W and F (Unicode Standard Annex
+// #11) that names are likely to have, and for emoji; 0 for combining marks, zero-width characters (also U+200D, the
+// joiner) and variation selectors; else 1, also for -1. A sequence of emoji that terminals join into one picture counts
+// as the sum of its code points, so the figure is an estimate: a wrong width moves a column and nothing else.
 int dq_utf8_columns(int32_t code);
 
 // Columns of a terminal that a text takes, which dq_text_fit must have written.

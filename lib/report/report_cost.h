@@ -13,7 +13,8 @@ void dq_report_interface(dq_report *report, const dq_cost *cost);
 // Returns the table, which the caller may sort.
 dq_table *dq_report_cost(dq_report *report, const dq_cost *cost, const dq_report_filter *filter);
 
-// Adds the table `operators` with the number of nodes and of multiply-accumulates of each operator.
+// Adds the table `operators` with the number of nodes and of multiply-accumulates (an empty cell for 0) of each
+// operator of `cost`, in its order. The report owns the table, whose texts are copied; failures as report.h says.
 void dq_report_operators(dq_report *report, const dq_cost *cost);
 
 #endif
