@@ -63,7 +63,10 @@ void dq_console_message(void *user, dq_severity severity, const char *text) {
 
 void dq_console_error(dq_console *console, const dq_error *error) {
   print_line(console, RED, "", error->message);
-  if (*error->hint) fprintf(stderr, "hint: %s\n", error->hint);
+  if (!*error->hint) return;
+  fputs("hint: ", stderr);
+  dq_print_name(stderr, error->hint);
+  fputc('\n', stderr);
 }
 
 // "1:02:03", "4:05" or "12 s".

@@ -27,7 +27,9 @@ void dq_print_name(FILE *stream, const char *text);
 
 void dq_console_clear(dq_console *console); // removes the bar from the terminal
 
-// Prints "dq-int8: MESSAGE" and, when there is a hint, "hint: HINT".
+// Removes the bar from the terminal and prints to standard error, also with -q, "COMMAND: MESSAGE", COMMAND being
+// console->command, and when the error has a hint a line "hint: HINT". Control characters become '?' in both. `error`
+// is not NULL and has a message.
 void dq_console_error(dq_console *console, const dq_error *error);
 
 // Whether to print colours to `stream`, by --color, the variables NO_COLOR and TERM, and whether it is a terminal.

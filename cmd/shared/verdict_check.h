@@ -8,7 +8,9 @@
 // given. `options` are those of the command.
 dq_verdict_bounds dq_verdict_bounds_given(const void *options, const dq_verdict_bounds *bounds);
 
-// Warns where the verdict is ruinous. `advice`, a sentence, says what to do.
+// Passes a warning to the context where the verdict is ruinous: "much is lost.", dq_verdict_text, and `advice`, a whole
+// sentence that says what to do (not NULL, "" for none). Nothing happens for a verdict that is not ruinous, or that has
+// no part, as nothing was compared then.
 void dq_verdict_warn(const dq_verdict *verdict, const char *advice, const dq_context *context);
 // Notes what dq-int8 can do where a part is below 20 dB, and no output is ruined: the command with --min-sqnr for half
 // of the noise. Nothing where `options`, those of the command, hold the loss already or leave no layer in float.

@@ -19,27 +19,42 @@ typedef struct moment {
   double seconds, since;
 } moment;
 
+// Standard error, while it goes to a file.
+typedef struct capture {
+  FILE *file;
+  int stored;
+} capture;
+
+static capture begin_capture(void) {
+  capture c = {tmpfile(), dup(STDERR_FILENO)};
+  assert_non_null(c.file);
+  fflush(stderr);
+  dup2(fileno(c.file), STDERR_FILENO);
+  return c;
+}
+
+// What was printed, static.
+static char *end_capture(const capture *c) {
+  static char text[512];
+  fflush(stderr);
+  dup2(c->stored, STDERR_FILENO);
+  close(c->stored);
+  rewind(c->file);
+  text[fread(text, 1, sizeof text - 1, c->file)] = 0;
+  fclose(c->file);
+  return text;
+}
+
 // `first` is the name of the work at its beginning.
 static char *printed_from(const char *first, int progress, bool quiet, const moment *at) {
-  static char text[512];
   const dq_common_options common = {.progress = progress, .quiet = quiet};
   dq_console console;
-  FILE *file = tmpfile();
-  int kept = dup(STDERR_FILENO);
-  assert_non_null(file);
-  fflush(stderr);
-  dup2(fileno(file), STDERR_FILENO);
+  const capture c = begin_capture();
   dq_console_init(&console, &common);
   dq_console_progress(&console, first, 1, 12);
   console.start -= at->seconds, console.last -= at->since;
   dq_console_progress(&console, at->what, at->done, at->total);
-  fflush(stderr);
-  dup2(kept, STDERR_FILENO);
-  close(kept);
-  rewind(file);
-  text[fread(text, 1, sizeof text - 1, file)] = 0;
-  fclose(file);
-  return text;
+  return end_capture(&c);
 }
 
 static char *printed_at(int progress, bool quiet, const moment *at) {
@@ -121,12 +136,25 @@ static void nothing(void **state) {
   assert_string_equal(printed(DQ_PROGRESS_BAR, true), "");
 }
 
+// Names in messages and hints come from files: their control characters do not reach the terminal.
+static void errors(void **state) {
+  (void)state;
+  const dq_common_options common = {.progress = DQ_PROGRESS_NONE, .quiet = true};
+  const dq_error error = {DQ_USAGE, "no node 'a\033b'", "did you mean 'a\nb\033[2J'?"};
+  dq_console console;
+  const capture c = begin_capture();
+  dq_console_init(&console, &common);
+  dq_console_error(&console, &error);
+  assert_string_equal(end_capture(&c), "dq: no node 'a?b'\nhint: did you mean 'a?b?[2J'?\n");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(lines),
                                      cmocka_unit_test(bars),
                                      cmocka_unit_test(states),
                                      cmocka_unit_test(widths_of_bars),
                                      cmocka_unit_test(names_with_a_state),
+                                     cmocka_unit_test(errors),
                                      cmocka_unit_test(nothing)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
