@@ -65,8 +65,11 @@ void dq_engine_defaults(dq_engine_options *options, size_t size);
 // Starts the threads of the engine. DQ_CODE_USAGE: the number of threads or the instruction set is not valid.
 dq_code dq_engine_open(dq_engine **engine, const dq_engine_options *options, dq_failure *failure);
 void dq_engine_close(dq_engine *engine);
-// With `stop` other than 0, work that runs ends soon with DQ_CODE_CANCELLED, and work that begins later ends at once,
-// until the function is called with 0. This is the only function that other threads and signal handlers may call.
+// With `stop` other than 0, work that runs ends with DQ_CODE_CANCELLED, mostly behind the step of the network that runs
+// now or the picture that is read now (a computation without such steps, as the factorization of a weight, ends first),
+// and work that begins later ends at once, until the function is called with 0. Requests of queues end in the same way.
+// Any thread may call this function at any time while the engine is open, and a signal handler may; beside it only the
+// functions on requests that dq_multi.h names may be called from other threads.
 void dq_engine_stop(dq_engine *engine, int stop);
 
 // ---- Data ----
@@ -100,7 +103,8 @@ dq_code dq_dataset_open(dq_dataset **dataset, dq_engine *engine, const char *spe
 void dq_dataset_close(dq_dataset *dataset);
 int64_t dq_dataset_count(const dq_dataset *dataset);   // pictures that can be read, at least 1
 int64_t dq_dataset_skipped(const dq_dataset *dataset); // pictures that were left out because they cannot be read
-// The name of class `label`, from 0; the text belongs to the dataset. NULL: the class has no name.
+// The name of class `label`, from 0; the text belongs to the dataset. NULL: the class has no name, or `label` is below
+// 0 or beyond the last class with a name.
 const char *dq_dataset_class_name(const dq_dataset *dataset, int64_t label);
 
 // ---- Models ----

@@ -40,6 +40,8 @@ typedef struct dq_model_cost_row {
 // the function assumes those of docs/NUMERICS.md. Rows (dq_model_cost_at, facts->nodes of them) hold until the next
 // dq_model_cost or transform of the model. DQ_CODE_BAD_INPUT: shapes contradict each other.
 dq_code dq_model_cost(dq_model *model, const char *const *shapes, dq_model_cost_facts *facts, dq_failure *failure);
+// Fills the row of node `index` of the last dq_model_cost; the rules of functions whose names end in _at stand in
+// dq_base.h.
 int dq_model_cost_at(const dq_model *model, int index, dq_model_cost_row *row);
 
 // ---- How good a model is ----

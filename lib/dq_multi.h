@@ -19,7 +19,7 @@ extern "C" {
 // Threads. dq_queue_open, dq_queue_add and dq_queue_close belong to the thread that uses the engine. Everything else
 // may be called from any thread, for different requests at the same time, and for one request by one thread at a time;
 // dq_request_cancel may be called beside any other function on the request but dq_request_close. The engine may be used
-// for other work while requests run, by its own thread. dq_engine_stop ends all requests.
+// for other work while requests run, by its own thread. dq_engine_stop, from any thread, ends all requests.
 typedef struct dq_queue dq_queue;
 typedef struct dq_request dq_request;
 

@@ -10,10 +10,10 @@
 // Multiprocessor Scheduling, IEEE Transactions on Parallel and Distributed Systems 4(2), 1993).
 //
 // Where there is no time slice, because requests have deadlines or take longer, a request also runs in place of one of
-// the same rank that came before it, but not by more than twice the time that this one takes, if its network was slowed
-// down more, by more than 5 %. Networks whose requests come equally often keep the order of their arrival in every
-// round, so that first come, first served would let the same one wait each time. Where all requests have the same rank
-// such a request may run between the jobs of another one; elsewhere the frame for that is kept for a smaller rank.
+// the same rank that came before it, but not by more than twice the cost of the one that came before, if its network
+// was slowed down more, by more than 5 %. Networks whose requests come equally often keep the order of their arrival in
+// every round, so that first come, first served would let the same one wait each time. Where all requests have the same
+// rank such a request may run between the jobs of another one; elsewhere the frame for that is kept for a smaller rank.
 #ifndef DQ_MULTI_DISPATCHER_H
 #define DQ_MULTI_DISPATCHER_H
 
@@ -56,6 +56,7 @@ typedef struct dq_task_heap {
   int count, capacity;
 } dq_task_heap;
 
+// All functions that take a dispatcher change it, so a caller with several threads lets one of them in at a time.
 typedef struct dq_dispatcher {
   const dq_job_policy *policy;
   int64_t slice;                   // the time slice, >= 0
@@ -79,8 +80,12 @@ dq_status dq_dispatcher_add_network(dq_dispatcher *dispatcher, dq_error *error);
 // A request arrives: network, priority, deadline and cost are set. The task must live until it has ended or was
 // removed. DQ_SYSTEM: there is no memory, and the task is not there.
 dq_status dq_dispatcher_add(dq_dispatcher *dispatcher, dq_task *task, dq_error *error);
-// The task whose next job the worker of that slice runs now; it takes a frame if it begins. NULL: there is none that
-// could run.
+// The task whose next job a worker runs now; NULL: there is none that could run. The task leaves its heap, and takes a
+// free frame where it begins; the caller runs one job of it and then calls dq_dispatcher_return or dq_dispatcher_end.
+// *slice is what the dispatcher knows of this worker: its network becomes that of the task, and the cost of a request
+// that runs in place of one that came before it is added to `passed`, which else becomes 0 when a request begins. Takes
+// logarithmic time in the number of tasks, and where networks are to be slowed down alike it looks at up to 64 tasks of
+// each heap.
 dq_task *dq_dispatcher_next(dq_dispatcher *dispatcher, dq_worker_slice *slice);
 // A job of the task has ended, and another one follows.
 void dq_dispatcher_return(dq_dispatcher *dispatcher, dq_task *task);
