@@ -211,9 +211,9 @@ static bool append(const dq_wisdom *wisdom, const dq_record *record) {
   return close(file) == 0 && written;
 }
 
-dq_status dq_wisdom_add(dq_wisdom *wisdom, const dq_record *record, bool *kept, dq_error *error) {
+dq_status dq_wisdom_add(dq_wisdom *wisdom, const dq_record *record, bool *stored, dq_error *error) {
   DQ_TRY(put(wisdom, record, error));
   sort(wisdom);
-  *kept = append(wisdom, record);
+  *stored = append(wisdom, record);
   return DQ_OK;
 }

@@ -1,7 +1,7 @@
 // Wisdom: how steps are computed fastest on this machine, as it was measured. A record says what was run (a text that
-// dq_plan_step_run makes: operator, types, shapes, attributes), how (a choice of knobs.def), on what (build, processor,
-// threads) and how long it took. Records are lines of a text file, docs/FORMATS.md. A choice never changes a bit of a
-// result, whatever the file says: who reads it checks that (dq_conv_tuning).
+// dq_plan_step_run makes: operator, types, shapes, attributes), how (a choice: a value for each knob of knobs.def), on
+// what (build, processor, threads) and how long it took. Records are lines of a text file, docs/FORMATS.md. A choice
+// never changes a bit of a result, whatever the file says: who reads it checks that (dq_conv_tuning).
 #ifndef DQ_WISDOM_WISDOM_H
 #define DQ_WISDOM_WISDOM_H
 
@@ -76,10 +76,11 @@ const dq_record *dq_wisdom_find_tried(const dq_wisdom *wisdom, const char *run, 
 // the least `high`; where all are withdrawn, one of these. NULL: there is none. Holds until the next dq_wisdom_add.
 // `wisdom` NULL: NULL.
 const dq_record *dq_wisdom_find(const dq_wisdom *wisdom, const char *run);
-// Adds a record, and a line to the file, in one write behind what other processes have added meanwhile. *kept is false
-// when the file cannot be written; the record still counts for this process. DQ_SYSTEM: there
-// is no memory.
-dq_status dq_wisdom_add(dq_wisdom *wisdom, const dq_record *record, bool *kept, dq_error *error);
+// Adds a record, which is copied with its run, and appends one line to the file, in one write behind what other
+// processes have added meanwhile; folders that are missing are made. *stored is false when there is no file, it cannot
+// be written, or the line would be longer than DQ_WISDOM_LINE; the record still counts for this process. Sorts all
+// records, in n log n time. DQ_SYSTEM: there is no memory, and nothing was added.
+dq_status dq_wisdom_add(dq_wisdom *wisdom, const dq_record *record, bool *stored, dq_error *error);
 
 // ---- For wisdom_text.c and its tests ----
 
