@@ -39,9 +39,12 @@ void dq_runner_close(dq_runner *runner); // allowed on a zeroed struct
 // they are fewer than the batch, the rest of the batch repeats them. infos[count] receives names and labels; NULL: not
 // needed. Statuses as dq_data_read.
 dq_status dq_runner_read(dq_runner *runner, int64_t first, int64_t count, dq_sample_info *infos, dq_error *error);
-// Reads picture `index` into the inputs of `plan`, which has the graph of runner->session.plan (dq_plan_share); of a
-// model that fixes its batch, as often as that. The runner is not changed: any threads may call at the same time, for
-// different plans, while no other runner changes the shapes of the data. Statuses as dq_data_read.
+// Reads picture `index` of the data into the inputs of `plan`, which has the graph and the shapes of
+// runner->session.plan (dq_plan_share). A plan without a block must have memory for its inputs (dq_plan_lend or
+// dq_plan_lend_input). Where a run takes runner->batch pictures, above 1, the picture is repeated in all places of the
+// batch. An input that is not float32 takes memory for the elements as float32 during the call. The runner is not
+// changed: any threads may call at the same time, for different plans, while no other runner changes the shapes of the
+// data. Statuses as dq_data_read.
 dq_status dq_runner_read_into(const dq_runner *runner, int64_t index, dq_plan *plan, dq_error *error);
 // Copies the pictures that `from` has read, and not run yet, into the inputs of `to`, converted to their types. Several
 // inputs are matched by name; with one input each, names do not count. DQ_BAD_INPUT: `from` lacks an input of `to`, or

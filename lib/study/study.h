@@ -19,14 +19,16 @@ typedef struct dq_study_options {
   const dq_data_options *data;
   const char *task, *decode; // as in dq_accuracy_options
   dq_shape_request shapes;   // sizes of inputs that the model leaves open
-  bool several;              // several models are studied, so that a shape may be for an input of another one
-  int64_t batch;             // pictures that one run takes, for accuracy and the audit
-  bool match_names;          // compare values by name (dq_layer_options.by_names)
-  bool judged;               // the outputs are compared with those of the reference by parts and answers
-  bool overflow, raw;        // the overflow audit, and its counts of raw products (lib/audit/audit.h)
-  bool sensitivity;          // the sensitivity of layers (quant/search/sensitivity.h)
-  bool ranges;               // histograms of the values that have ranges
-  const char *table;         // path of the calibration table whose ranges are shown; NULL: those of the model
+  // Several models are studied with the same options, each by its own call: a shape for an input that this model does
+  // not have belongs to another one and is ignored. Otherwise such a shape is DQ_USAGE.
+  bool several;
+  int64_t batch;      // pictures that one run takes, for accuracy and the audit, 1 or more; 0: 1
+  bool match_names;   // compare values by name (dq_layer_options.by_names)
+  bool judged;        // the outputs are compared with those of the reference by parts and answers
+  bool overflow, raw; // the overflow audit, and its counts of raw products (lib/audit/audit.h)
+  bool sensitivity;   // the sensitivity of layers (quant/search/sensitivity.h), on 32 pictures without a limit
+  bool ranges;        // histograms of the values that have ranges
+  const char *table;  // path of the calibration table whose ranges are shown; NULL: those of the model
 } dq_study_options;
 
 typedef struct dq_study {
@@ -47,10 +49,13 @@ typedef struct dq_study {
   dq_calibration calibration;     // histograms of these values; count 0: not measured
 } dq_study;
 
-// Loads the model at `path` and measures what the options ask for; without data, what the file alone shows. `reference`
-// (NULL: none) is the model to compare with and must outlive the study. The caller frees *study by dq_study_deinit,
-// also after a failure; arrays are in the arena. Messages name the file. Statuses are those of the modules that
-// measure, such as dq_model_open, dq_data_open, dq_cost_analyse and dq_accuracy_run.
+// Fills *study, whatever it held: loads the model at `path`, which must outlive the study, and measures what the
+// options ask for; without data, what the file alone shows. `reference` (NULL: none) is the model to compare with and
+// must outlive the study; sizes of inputs that only one of the two models records are recorded in the other one too,
+// and nothing else of it changes. The caller frees *study by dq_study_deinit, also after a failure; arrays are in the
+// arena. Messages name the file. Statuses are those of the functions that measure: dq_model_open, dq_input_names,
+// dq_cost_analyse, dq_data_open, dq_audit_model, dq_sensitivity_measure, dq_accuracy_run, dq_compare_layers,
+// dq_verdict_measure, and dq_calibration_table_load with `table`; only histograms that fail are a warning.
 dq_status dq_study_run(dq_study *study, const char *path, dq_graph *reference, const dq_study_options *options,
                        const dq_context *context, dq_arena *arena, dq_error *error);
 void dq_study_deinit(dq_study *study); // allowed on a zeroed struct
