@@ -24,8 +24,9 @@ typedef struct dq_value_ends {
   float *now;                  // [2 * channels]: ends of the picture that is added
 } dq_value_ends;
 
-// How many channels to tell apart in a value that has this shape on one picture: those of axis 1 of two and of four
-// dimensions or more; of others 1, as axis 1 may be a position.
+// The number of channels of a value whose ends are recorded separately, 1 or more: dims[1] where `tensor`, the value on
+// one picture, has two dimensions or four and more; else 1, as axis 1 may be a position. Only rank and dimensions are
+// read. dims[1] is at least 1 where it is returned; an unknown rank (-1) gives 1.
 int64_t dq_channels_of(const dq_tensor *tensor);
 // The memory of dq_value_ends for so many channels (1 or more), in bytes.
 size_t dq_value_ends_bytes(int64_t channels);

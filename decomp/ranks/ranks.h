@@ -21,7 +21,8 @@ typedef enum dq_rank_rule {
   DQ_RANK_RULE_COUNT
 } dq_rank_rule;
 
-const char *dq_rank_rule_name(dq_rank_rule rule); // such as "ratio"
+// The name of a rule as ranks.def has it, such as "ratio", static. `rule` is below DQ_RANK_RULE_COUNT.
+const char *dq_rank_rule_name(dq_rank_rule rule);
 // Stores the rule of that name in *rule. False: there is none, and *rule is unchanged.
 bool dq_rank_rule_find(const char *name, dq_rank_rule *rule);
 

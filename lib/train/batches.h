@@ -27,17 +27,23 @@ typedef struct dq_batches {
   dq_status *statuses;        // [own]: of reading
 } dq_batches;
 
-// `input` and `targets` are those of a training; arrays are in the arena. Data and context must outlive the batches.
-// DQ_BAD_INPUT: the data has fewer pictures than the batch, no class labels, or labels beyond the classes of the
-// targets; the input is no batch of pictures although these are to be changed. Else statuses as dq_data_set_shape.
+// Fills *batches, whatever it held. `input` and `targets` are those of a training and have its batch in dimension 0;
+// `options` are copied. Arrays are in the arena: an int64 for each picture of the data, and for each thread of the
+// context the elements of one picture. Data, tensors and context (NULL is allowed) must outlive the batches; nothing is
+// to be closed. dq_batches_shuffle comes before the first read. DQ_BAD_INPUT: the data has fewer pictures than the
+// batch, no class labels, or labels beyond the classes of the targets; the input is no batch of pictures although these
+// are to be changed. Else statuses as dq_data_set_shape.
 dq_status dq_batches_open(dq_batches *batches, const dq_batches_options *options, dq_tensor *input, dq_tensor *targets,
                           dq_arena *arena, const dq_context *context, dq_error *error);
 
-// Sets the order of an epoch, which depends on its number and the seed of the context alone.
+// Sets the order of an epoch, 0 or more, which depends on its number and the seed of the context alone. Takes one pass
+// over the indices of all pictures.
 void dq_batches_shuffle(dq_batches *batches, int64_t epoch);
 
-// Reads batch `index` of the epoch, or the part of it, on all threads. The result depends on epoch, index and seed
-// alone. Statuses as dq_data_read; DQ_BAD_INPUT: a picture has no label.
+// Reads batch `index` (0 to batches->per_epoch - 1) of the epoch that dq_batches_shuffle set, or the part of it, into
+// the input and, unless unlabelled, the targets, on all threads of the context. The result depends on epoch, index and
+// seed alone. After a failure input and targets hold a part of the batch, and the call may be repeated. Statuses as
+// dq_data_read; DQ_BAD_INPUT: a picture has no label of a class of the targets.
 dq_status dq_batches_read(dq_batches *batches, int64_t index, dq_error *error);
 
 #endif

@@ -25,8 +25,10 @@ dq_builtin dq_builtin_of(const dq_graph *teacher, dq_data *data, dq_data *valida
 // the text has another form, or a number is out of its range.
 dq_status dq_builtin_parse(dq_builtin *builtin, const char *text, dq_error *error);
 
-// Trains the graph in place; `builtin` is a dq_builtin whose options are complete. The batch is at most the number of
-// pictures. Statuses as dq_train.
+// Trains `graph`, the model to be retrained, in place by dq_train; fits dq_retrain_options.train. `builtin` points to a
+// dq_builtin whose options are complete, and is not changed; a batch above the number of pictures becomes that number.
+// The time is that of all epochs; nothing of the report of the training is returned. After a failure weights may have
+// been written in part. Statuses as dq_train.
 dq_status dq_builtin_train(void *builtin, dq_graph *graph, dq_error *error);
 
 #endif

@@ -4,10 +4,16 @@
 
 #include "lib/train/training_nodes.h"
 
-// Lets every product of two results of dq.FakeQuantize, and of such a bias or none, sum their levels, and the quantizer
-// behind it, or behind its activation, requantize these sums. The values behind are then those of the execution on 8
-// bits, while no sum of float32 reaches 2^24; so far gradients have been written, which stay as they are. `tensors` are
-// those of the graph without gradients. DQ_SYSTEM: there is no memory.
+// Rewrites the forward part of a training graph so that products of quantized values compute what the execution on 8
+// bits computes. Called last: after dq_backward has added the nodes of the gradients, which keep reading the float32
+// values that they were written for. `tensors` are by value index and those of the graph without gradients.
+//
+// A product is rewritten when its data and its weight, and its bias if it has one, are results of dq.FakeQuantize. It
+// then adds up the stored integers (less their zero points) in float32, and a Mul by the scales gives the value that it
+// had. A dq.FakeQuantize that reads this value, directly or through a Relu or Clip, is given the sums in its place and
+// requantizes them. The values are those of the execution on 8 bits while no partial sum has a magnitude of 2^24 or
+// more, up to which float32 adds integers exactly; beyond it sums are rounded. Takes one pass over the nodes; new nodes
+// and arrays are in the arena of the graph. DQ_SYSTEM: there is no memory.
 dq_status dq_exact_products(dq_training_graph *made, const dq_tensor *tensors, dq_error *error);
 
 #endif

@@ -4,15 +4,15 @@
 
 #include "lib/base/sizes.h"
 
-void dq_find_safe_sums(dq_safe_sums *sums, const dq_node *node, const dq_tensor *levels, const dq_tensor *zero_point) {
+void dq_find_safe_sums(dq_safe_sums *sums, const dq_node *node, const dq_tensor *stored, const dq_tensor *zero_point) {
   const dq_block_rule pairs = DQ_PAIR_RULE;
   const dq_parameters data = {.type = zero_point ? zero_point->type : DQ_U8,
                               .zero_point = zero_point ? (int32_t)dq_tensor_get_i64(zero_point, 0) : 0};
   *sums = (dq_safe_sums){.count = 0};
-  if (levels->type != DQ_I8 || !dq_taps_of_weight(&sums->taps, node, levels)) return;
-  if (dq_blocks_allowed(&sums->taps, levels->data, &pairs)) sums->rules[sums->count++] = pairs;
-  dq_block_rule blocks = dq_sum_rule(&data, DQ_LONGEST_BLOCK);
-  blocks.length = dq_min_i64(DQ_LONGEST_BLOCK, dq_longest_block(&sums->taps, levels->data, &blocks));
+  if (stored->type != DQ_I8 || !dq_taps_of_weight(&sums->taps, node, stored)) return;
+  if (dq_blocks_allowed(&sums->taps, stored->data, &pairs)) sums->rules[sums->count++] = pairs;
+  dq_block_rule blocks = dq_int16_rule(&data, DQ_LONGEST_BLOCK);
+  blocks.length = dq_min_i64(DQ_LONGEST_BLOCK, dq_longest_block(&sums->taps, stored->data, &blocks));
   if (blocks.length >= DQ_SHORTEST_BLOCK) sums->rules[sums->count++] = blocks;
 }
 

@@ -10,11 +10,11 @@ typedef struct dq_safe_sums {
   int count;
 } dq_safe_sums;
 
-// Fills *sums with the rules that the weight of a product obeys; none where its levels are not int8. `zero_point` is
-// that of the data, NULL for 0 of uint8.
-void dq_find_safe_sums(dq_safe_sums *sums, const dq_node *node, const dq_tensor *levels, const dq_tensor *zero_point);
+// Fills *sums with the rules that the weight of a product obeys; none where its stored integers, `stored`, are not
+// int8. `zero_point` is that of the data, NULL for 0 of uint8.
+void dq_find_safe_sums(dq_safe_sums *sums, const dq_node *node, const dq_tensor *stored, const dq_tensor *zero_point);
 
-// Moves weights of the blocks that do not obey a rule to levels that do, with the scales along `axis` of the weight.
+// Moves weights of the blocks that do not obey a rule to integers that do, with the scales along `axis` of the weight.
 void dq_keep_safe_sums(const dq_safe_sums *sums, dq_tensor *weight, const dq_tensor *scale, int axis);
 
 #endif

@@ -64,12 +64,14 @@ typedef struct dq_training {
   int64_t step; // steps that were made
 } dq_training;
 
-// Makes a model with one input and float32 weights ready for training. The model and the context must outlive the
-// training; the model is not changed. A batch that the model fixes is replaced by that of the options. The caller
-// closes the training, also after a failure. DQ_UNSUPPORTED names a node between a trained weight and the loss whose
-// operator has no gradient, or which combines pictures of different processes; DQ_BAD_INPUT: no weight is trained, or
-// the output does not suit the loss; DQ_USAGE: the batch is too small for the processes; else statuses as
-// dq_session_open.
+// Fills *training, whatever it held: makes a model with one input and float32 weights ready for training. The model and
+// the context must outlive the training; the model is not changed; `options` are read during the call. A batch that the
+// model fixes is replaced by that of the options. All activations of the batch that gradients read, the gradients, and
+// the weights a second time are in memory until the training is closed (dq_plan_memory_of, dq_schedule_bytes of its
+// session). The caller closes the training, also after a failure. DQ_UNSUPPORTED: the model has several inputs; or the
+// message names a node between a trained weight and the loss whose operator has no gradient, or which combines pictures
+// of different processes. DQ_BAD_INPUT: the model has no input, no output or no weight that is trained, or the output
+// does not suit the loss; DQ_USAGE: the batch is too small for the processes; else statuses as dq_session_open.
 //
 // Of several processes (context->processes) each computes a part of the batch, whole shards of it
 // (lib/kernels/reference/shards.h), and is given the pictures of its part; all processes make the same steps. A step

@@ -21,8 +21,12 @@ typedef struct dq_training_graph {
 // Adds a value to the inputs of the graph, with type and shape of `shape`. DQ_SYSTEM: there is no memory.
 dq_status dq_training_input(dq_graph *graph, dq_value *value, const dq_tensor *shape, dq_error *error);
 
-// Makes the elements of an initializer an input of the training graph, whose elements are trained from `first` on, and
-// adds it to training->trained. `reader` names its layer. DQ_SYSTEM: there is no memory.
+// Makes `value`, an initializer of made->graph whose name the model has as well, an input of that graph with the type
+// and shape of `first`, and appends it to training->trained and made->first. Training begins from the elements of
+// `first`, float32, which is not copied and must hold until dq_training_open returns. Of the new row the function sets
+// name (that of the model), layer (the label of `reader`, in made->arena) and `decays` (rank 2 and more); the caller
+// may set grid, units and is_scale, and dq_training_open sets the rest. The caller has allocated training->trained and
+// made->first with a place for it. DQ_SYSTEM: there is no memory.
 dq_status dq_train_value(dq_training_graph *made, dq_training *training, dq_value *value, const dq_tensor *first,
                          const dq_node *reader, dq_error *error);
 

@@ -57,9 +57,11 @@ const dq_calibration_table_range *dq_calibration_table_find(const dq_calibration
 dq_status dq_calibration_table_check(const dq_calibration_table *table, const char *path, uint64_t model,
                                      const uint64_t *data, dq_error *error);
 
-// Reads a table in any of the formats; the contents decide which. The arena owns the table. DQ_BAD_INPUT, with the path
-// and the line or the value: the file has no known format or another schema, an end of a range is not finite, the lower
-// end is above the upper one, or a range has no width and is not marked as silent; DQ_SYSTEM: the file cannot be read.
+// Reads a table in any of the formats of table_formats.def into *table, whatever it held; the contents decide on the
+// format, and the last one of the list is tried where no other fits. The arena owns everything in the table, which may
+// outlive `path`. DQ_BAD_INPUT, with the path and the line or the value: the file has no known format or another
+// schema, an end of a range is not finite, the lower end is above the upper one, or a range has no width and is not
+// marked as silent; DQ_SYSTEM: the file cannot be read, or there is no memory.
 dq_status dq_calibration_table_load(dq_calibration_table *table, const char *path, dq_arena *arena, dq_error *error);
 // Writes a table in the format of dq; the file appears under its name when it is complete. DQ_SYSTEM: writing failed.
 dq_status dq_calibration_table_save(const dq_calibration_table *table, const char *path, dq_error *error);

@@ -39,7 +39,7 @@ static double reach_of(const dq_taps *taps, const int8_t *weights, int64_t outpu
 // Raises `least` for the slices that could leave int32; whether there were any.
 static bool raise_to_int32(const dq_taps *taps, const dq_quantized_weight *weight, const float *bias,
                            const dq_parameters *input, float *least) {
-  const dq_block_rule inputs = dq_sum_rule(input, 1);
+  const dq_block_rule inputs = dq_int16_rule(input, 1);
   const float *scales = weight->scales->data;
   bool any = false, one = dq_tensor_count(weight->scales) == 1;
   for (int64_t o = 0; o < taps->outputs; o++) {
@@ -76,7 +76,7 @@ static dq_status quantize_pairs(const dq_int8_job *job, const dq_tensor *weight,
 static dq_status quantize_int16(const dq_int8_job *job, const dq_tensor *weight, const dq_taps *taps, int axis,
                                 const float *least, const dq_parameters *input, dq_int8_layer *layer,
                                 dq_quantized_weight *result) {
-  const dq_block_rule rule = dq_sum_rule(input, dq_min_i64(taps->depth, DQ_SHORTEST_BLOCK));
+  const dq_block_rule rule = dq_int16_rule(input, dq_min_i64(taps->depth, DQ_SHORTEST_BLOCK));
   DQ_TRY(quantize_by(job, weight, taps, axis, least, NULL, result));
   layer->int16_block = dq_longest_block(taps, result->elements->data, &rule);
   if (layer->int16_block >= rule.length) return DQ_OK;

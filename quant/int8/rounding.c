@@ -88,7 +88,7 @@ static dq_block_rule rule_of(const dq_int8_job *job, const dq_rounding_layer *la
   if (!known) return none;
   if (asked == DQ_ACCUMULATE_PAIRS && known->pairs_safe) return pairs;
   if (asked == DQ_ACCUMULATE_INT16 && known->int16_block && input_of(layer->node, &input))
-    return dq_sum_rule(&input, dq_min_i64(layer->taps.depth, DQ_SHORTEST_BLOCK));
+    return dq_int16_rule(&input, dq_min_i64(layer->taps.depth, DQ_SHORTEST_BLOCK));
   return none;
 }
 
@@ -280,7 +280,7 @@ static void record_blocks(const dq_int8_job *job) {
     known->pairs_safe = dq_blocks_allowed(&layer->taps, elements, &pairs);
     dq_parameters input;
     if (!known->int16_block || !input_of(layer->node, &input)) continue;
-    const dq_block_rule sums = dq_sum_rule(&input, 1);
+    const dq_block_rule sums = dq_int16_rule(&input, 1);
     known->int16_block = dq_longest_block(&layer->taps, elements, &sums);
   }
 }

@@ -44,9 +44,12 @@ dq_status dq_int8_quantize(dq_int8_job *job);
 // job->tensors by dq_infer; an empty list of layers in the report. Sets job->value_count and the marks of all nodes to
 // 0. Statuses as dq_infer with DQ_INFER_TOLERANT.
 dq_status dq_int8_open_tables(dq_int8_job *job);
-// select.c: sets the mark of every node that will run in 8 bits, reports the reason for each other node, and fills
-// job->choices: which values are quantized, and which of them share parameters. Changes nothing else in the graph.
-// DQ_BAD_INPUT: the graph has a cycle; DQ_SYSTEM: there is no memory.
+// select.c: sets the mark of every node that will run in 8 bits and, of job->choices, the fields `quantized`, `shares`
+// and `constant`; changes nothing else in the graph. Of job->in->options those that leave layers in float and the map
+// of precisions decide, and the rule of quantization of each operator's row. Appends a row to job->report->layers for
+// each node that has 8 bits or could have had them, with its precision and in `reason` why it stays in float, counts
+// those of 8 bits in report->quantized, and lists the labels of float16 nodes in job->halves. After
+// dq_int8_open_tables. DQ_BAD_INPUT: the graph has a cycle; DQ_SYSTEM: there is no memory.
 dq_status dq_int8_select(dq_int8_job *job);
 // DQ_BAD_INPUT names a weight of a quantized node with NaN or infinity; pictures would only show that some activation
 // is not finite.

@@ -29,17 +29,22 @@ typedef struct dq_mix_form {
   double *runs;          // [rounds]: seconds of each run
 } dq_mix_form;
 
-// Makes a form of the map and binds it. The caller closes it, also after a failure.
+// Makes a form of the map and binds it; sets graph and session of *form, which was zeroed. The caller closes it, also
+// after a failure. Statuses as dq_mix_make and dq_session_open.
 dq_status dq_mix_form_open(dq_mix_form *form, dq_mix_maker *maker, const dq_precision_map *map,
                            const dq_shape_request *shapes, dq_error *error);
-void dq_mix_form_close(dq_mix_form *form); // allowed on a zeroed struct
+// Frees graph and session; allowed on a zeroed struct. The arrays of times belong to their arena and stay.
+void dq_mix_form_close(dq_mix_form *form);
 
-// Runs the forms in turns on random numbers, `rounds` times each as a whole, and `step_rounds` times (0: none) with
-// the time of every step. With one thread the times are those of its processor. The arena owns the times. Statuses as
-// dq_plan_run.
+// How often each form runs: as a whole, and with the time of every step; 0 or more each.
 typedef struct dq_mix_rounds {
   int64_t rounds, step_rounds;
 } dq_mix_rounds;
+// Runs forms[count], which are open, in turns on random numbers: once each to warm up, then rounds->rounds times as a
+// whole and rounds->step_rounds times with the time of every step, so the time is that of `count` times 1 + rounds +
+// step_rounds runs. Sets `runs`, `seconds` (where rounds is above 0) and `steps` (zeros where step_rounds is 0), less
+// the time that reading the clock takes, of each form; the arrays are in the arena. With one thread the times are those
+// of its processor (dq_thread_nanoseconds), else of the wall clock. The plans keep that clock. Statuses as dq_plan_run.
 dq_status dq_mix_form_run(dq_mix_form *forms, int count, const dq_mix_rounds *rounds, const dq_context *context,
                           dq_arena *arena, dq_error *error);
 

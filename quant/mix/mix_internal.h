@@ -44,7 +44,8 @@ dq_status dq_mix_measure_points(dq_mix_search_state *search);
 dq_status dq_mix_confirm(dq_mix_search_state *search);
 // Opens the evaluator of points, if it is not open.
 dq_status dq_mix_open_evaluator(dq_mix_search_state *search);
-// Adds an observation.
+// Appends the noise that was measured for a choice to search->observed; `choice` is not copied and must live as long as
+// the search. Nothing is corrected yet (dq_mix_correct).
 dq_status dq_mix_observe(dq_mix_search_state *search, const uint8_t *choice, double noise);
 // Corrects the noises of the costs by all observations.
 void dq_mix_correct(dq_mix_search_state *search);

@@ -43,7 +43,10 @@ void dq_mix_alternate(const dq_mix_network *network, dq_precision even, dq_preci
 // The precisions of the layers by a choice. *map is in the arena.
 dq_status dq_mix_map(const dq_mix_network *network, const uint8_t *choice, dq_arena *arena, dq_precision_map *map,
                      dq_error *error);
-// The unit that a node of the name or of the label belongs to; -1: none.
+// The index of the unit that a node belongs to: of the first node in the order of the graph whose label
+// (dq_layer_label: the name, else the name of output 0) or whose name is the text. -1: there is none, or that node
+// follows from constants. Never the units that stand for inputs and outputs of the network. Takes one pass over the
+// nodes.
 int dq_mix_find_unit(const dq_mix_network *network, const char *label);
 
 #endif

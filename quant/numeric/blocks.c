@@ -27,7 +27,7 @@ bool dq_taps_of_weight(dq_taps *taps, const dq_node *node, const dq_tensor *weig
   return dq_product_of(node, &p) && p.at.weight == 1 && dq_product_lay_out(&p, weight) && read_taps(taps, &p);
 }
 
-dq_block_rule dq_sum_rule(const dq_parameters *input, int64_t length) {
+dq_block_rule dq_int16_rule(const dq_parameters *input, int64_t length) {
   return (dq_block_rule){length, (int)dq_dtype_low(input->type) - input->zero_point,
                          (int)dq_dtype_high(input->type) - input->zero_point};
 }

@@ -53,8 +53,9 @@ enum {
 
 // The pairs that vpmaddubsw adds.
 #define DQ_PAIR_RULE ((dq_block_rule){2, 0, 255})
-// The rule for blocks of `length` products with inputs of these parameters, less their zero point.
-dq_block_rule dq_sum_rule(const dq_parameters *input, int64_t length);
+// The int16 rule for blocks of `length` (1 to DQ_LONGEST_BLOCK) products with inputs of these parameters: low and high
+// are the ends of the type (uint8 or int8) less the zero point. The scale is not used.
+dq_block_rule dq_int16_rule(const dq_parameters *input, int64_t length);
 
 // Whether one block of `count` weights (at most rule->length) obeys the rule.
 bool dq_block_allowed(const dq_block_rule *rule, const int8_t *weights, int64_t count);

@@ -10,7 +10,8 @@
 // Channels that must keep one order wherever they appear.
 typedef struct dq_channel_set {
   int64_t count; // of channels
-  bool fixed;    // the order cannot change, because something reads the channels by their place
+  bool fixed;    // the order cannot change, because something reads the channels by their place; of a set that was
+                 // joined to another one, see dq_channel_set_root
   int joined;    // index of the set that this one was joined to; its own index: to none
 } dq_channel_set;
 
@@ -37,7 +38,9 @@ typedef struct dq_channel_map {
 dq_status dq_channel_map_find(dq_channel_map *map, const dq_graph *graph, const dq_tensor *tensors, dq_arena *arena,
                               dq_error *error);
 
-// The index of the set that set `set` has been joined to, after all steps; `fixed` and `count` of that set hold.
+// Follows `joined` from the set with index `set` (0 to map->set_count - 1) to the set that was joined to none, and
+// returns the index of that one. Only its `fixed` and `count` are valid for all sets that were joined to it. Takes time
+// in proportion to the number of joins on the way.
 int dq_channel_set_root(const dq_channel_map *map, int set);
 
 // Whether the node is a product that reads its whole input for every output channel, so that the orders of its input

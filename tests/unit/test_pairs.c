@@ -76,7 +76,7 @@ static void projection_takes_many_steps_at_once(void **state) {
     int8_t found[DQ_LONGEST_BLOCK], expected[DQ_LONGEST_BLOCK];
     const dq_parameters input = {1, (int)(dq_random_next(&random) % 256), DQ_U8};
     int64_t count = round % 2 ? 2 : 1 + (int64_t)(dq_random_next(&random) % DQ_LONGEST_BLOCK);
-    dq_block_rule rule = round % 4 == 1 ? pairs : dq_sum_rule(&input, count);
+    dq_block_rule rule = round % 4 == 1 ? pairs : dq_int16_rule(&input, count);
     double size = 1 + (double)(dq_random_next(&random) % 400);
     for (int64_t i = 0; i < count; i++) wanted[i] = size * (2 * (double)(dq_random_next(&random) % 10007) / 10007 - 1);
     dq_block_project(&rule, wanted, found, count);
@@ -91,7 +91,7 @@ static void longest_block_by_hand(void **state) {
   (void)state;
   const dq_parameters input = {1, 10, DQ_U8};
   const dq_taps taps = {1, 12, 12, 1, 12, 1};
-  dq_block_rule rule = dq_sum_rule(&input, 1);
+  dq_block_rule rule = dq_int16_rule(&input, 1);
   assert_int_equal(rule.low, -10);
   assert_int_equal(rule.high, 245);
   int8_t weights[12];
