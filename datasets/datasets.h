@@ -101,8 +101,9 @@ dq_data *dq_data_part(dq_data *data, int part);
 // The input that a part is for; NULL: parts are for the inputs in their order.
 const char *dq_data_part_name(const dq_data *data, int part);
 int dq_data_main_part(const dq_data *data); // whose names and labels are those of the samples
-// The preset and the fields that override it as one text, "" for none. A model can store the text, and
-// dq_data_options.preprocess accepts it. The data owns it.
+// The name of the preset and the fields that override it, as they were given, with a comma between both
+// ("imagenet,crop=192"); a field norm=FILE is left out; "" for none. A model can store the text, and
+// dq_data_options.preprocess accepts it. It is the same for all parts. The data owns it.
 const char *dq_data_preprocess_text(const dq_data *data);
 
 // Sets the input of the model, with its batch, that pictures are read for; called before the first read. `input` is

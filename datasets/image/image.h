@@ -14,7 +14,8 @@ typedef struct dq_image {
   dq_budget *budget; // the budget that the pixels count against; NULL: none
 } dq_image;
 
-void dq_image_deinit(dq_image *image); // frees the pixels; safe on a zeroed struct
+// Frees the pixels and zeroes the struct, so that a second call does nothing; allowed on a zeroed struct.
+void dq_image_deinit(dq_image *image);
 
 // Fills *image, whatever it held, and allocates its pixels, zeros. The caller calls dq_image_deinit after success and
 // may call it after a failure. DQ_BAD_INPUT: the width or height is below 1, or the bytes do not fit size_t;
@@ -59,7 +60,8 @@ dq_status dq_resize_nearest(const uint8_t *values, int width, int height, uint8_
                             int target_height, dq_error *error);
 
 // Replace the pixels by grey ones (luma of ITU-R BT.601 in 16-bit fixed point, as mode L of Pillow), or by RGB with
-// equal channels. Nothing happens when the picture is grey, or RGB, already. DQ_SYSTEM: there is no memory.
+// equal channels. Nothing happens when the picture is grey, or RGB, already. Old and new pixels, 4 bytes for each
+// place, are in memory together for a moment. DQ_SYSTEM: there is no memory, and the picture is as it was.
 dq_status dq_image_to_grey(dq_image *image, dq_error *error);
 dq_status dq_image_to_rgb(dq_image *image, dq_error *error);
 
