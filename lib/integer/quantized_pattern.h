@@ -47,7 +47,9 @@ dq_status dq_apply_end(dq_graph *copy, const dq_quantized_end *end, const char *
 // Sets the attributes clamp_low and clamp_high of a node of the domain dq where the bounds are narrower than the type.
 dq_status dq_set_bounds(dq_graph *copy, dq_node *node, const dq_quantized_end *end, dq_error *error);
 
-// ---- The forms. Each checks whether it applies, and changes nothing where it does not ----
+// ---- The forms. Each checks whether it applies, and changes nothing and returns DQ_OK where it does not. Those that
+// take `end`, but for dq_form_table, are called where end->node is not NULL and its operator has that form
+// (dq_integer_form_of) ----
 
 // Replaces QuantizeLinear by dq.QTable when its input is a function of one quantized value, or removes it when the
 // function changes nothing. *done receives whether the form applied.
@@ -65,7 +67,10 @@ dq_status dq_form_float_product(dq_graph *copy, dq_node *node, dq_error *error);
 // DepthToSpace.
 dq_status dq_form_transposed(dq_graph *copy, const dq_quantized_end *end, const dq_quantized *x, const dq_quantized *w,
                              const dq_value *bias, dq_error *error);
-// Replaces AveragePool or GlobalAveragePool of a quantized value by dq.QAveragePool or dq.QGlobalAveragePool.
+// Replaces AveragePool or GlobalAveragePool, which end->node is (with its attributes, which stay), by dq.QAveragePool
+// or dq.QGlobalAveragePool and removes end->quantize. Applies where end->alone is set, as the result is not that of the
+// float average bit by bit, input 0 is quantized by one scale (dq_read_dequantize), and a window has at most 2^22
+// elements. Otherwise it returns DQ_OK and changes nothing: end->node is then still the pool.
 dq_status dq_form_average(dq_graph *copy, const dq_quantized_end *end, dq_error *error);
 // Makes an operator that only moves elements read integers, with DequantizeLinear behind it.
 dq_status dq_form_move(dq_graph *copy, dq_node *node, dq_error *error);

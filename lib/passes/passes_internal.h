@@ -21,8 +21,8 @@ bool dq_find_activation(const dq_node *node, dq_found_activation *found);
 // the slope of a LeakyRelu, WHAT_low and WHAT_high the bounds of a Clip. The arena of `copy` owns the attributes.
 // False: there is no memory.
 bool dq_set_activation(dq_graph *copy, dq_node *conv, const char *what, const dq_found_activation *found);
-// Whether a node is a Conv or FusedConv that kernels compute: its weight is a constant of one of `types` (a set of bits
-// 1 << type), and it has at most two spatial axes.
+// Whether a node is a Conv or FusedConv of floats that kernels compute: it was not removed, its weight is a constant of
+// one of `types` (a set of bits 1 << type, dq_dtype), and it has at most two spatial axes. `node` NULL: false.
 bool dq_is_kernel_convolution(const dq_node *node, unsigned types);
 
 #endif

@@ -16,7 +16,8 @@ void dq_dequantize_sums(const dq_requantization *scaling, bool channel_is_row, i
                         void *sums);
 
 // ---- Conversions of `count` elements; input and output may be the same array where their elements have one size ----
-// float32 to binary16, rounded to the nearest, ties to even; and back.
+// float32 to binary16, rounded to the nearest, ties to even, and back, which is exact. A NaN becomes a quiet NaN in
+// both.
 void dq_convert_f32_f16(unsigned cpu, const float *input, uint16_t *output, int64_t count);
 void dq_convert_f16_f32(unsigned cpu, const uint16_t *input, float *output, int64_t count);
 // Rounds every element to binary16 and back; input may be output.
@@ -34,7 +35,8 @@ void dq_dequantize_s8(unsigned cpu, const int8_t *input, float scale, int32_t ze
 void dq_dequantize_s32(const int32_t *input, float scale, float *output, int64_t count);
 
 // ---- Functions for rows of elements: a caller finds the function once and calls it for every row ----
-// The function that looks bytes up in a table of 256 bytes.
+// The function that looks bytes up in a table of 256 bytes (dq_lookup_function of forms.h), static, for the features
+// `cpu`; never NULL.
 dq_lookup_function *dq_lookup(unsigned cpu);
 // Finds two lines that give a table of 256 bytes, proven on all bytes, in about 0.1 ms. False: there are none, as the
 // table is not convex or a rounding falls otherwise, or this machine looks bytes up as quickly.

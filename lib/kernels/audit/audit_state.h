@@ -87,9 +87,10 @@ static inline size_t dq_audit_masks_bytes(const dq_audit_planes *p) {
   return (size_t)(p->set_count * dq_audit_phase_vectors(p) * DQ_AUDIT_WINDOWS * DQ_AUDIT_VECTOR);
 }
 
-// Computes the layout of the padded planes of an input, of which dq_audit_expand writes one channel: a phase has the
-// elements of one row and one column modulo the strides, so that the window of a tap is contiguous within its rows.
-// `parameters` must outlive `planes`; the arrays are in the arena. DQ_SYSTEM: there is no memory.
+// Fills *planes with the layout of the padded planes of an input, of which dq_audit_expand writes one channel: a phase
+// has the elements of one row and one column modulo the strides, so that the window of a tap is contiguous within its
+// rows. `parameters`, which have been checked (dq_conv_int8_plan), must outlive `planes`; the arrays, with an element
+// for each place of the kernel, are in the arena. DQ_SYSTEM: there is no memory.
 dq_status dq_audit_planes_new(dq_audit_planes *planes, const dq_conv_int8_parameters *parameters, dq_arena *arena,
                               dq_error *error);
 // Writes the padded planes of one channel of `input` (an image, C x H x W) to `to`, of planes->bytes bytes.
@@ -232,13 +233,16 @@ static inline dq_audit_workspace dq_audit_workspace_of(const dq_audit_run_state 
                               .sums = at + run->layout.sums};
 }
 
-// Adds to products[output channel], and to raw[output channel] with raw products, the number of products that leave
-// int8 in the input channels first to first + count - 1; count <= DQ_AUDIT_PLANES.
+// Adds to products[out_channels], and to raw[out_channels] with raw products, the number of products that leave int8 in
+// the input channels first to first + count - 1; count <= DQ_AUDIT_PLANES. Where the frame does not fit, run->planes
+// and run->masks are filled. `scratch` has dq_audit_product_scratch_bytes; threads may count other channels at the same
+// time, each with scratch, products and raw of its own.
 void dq_audit_count_products(const dq_audit_run_state *run, int64_t first, int64_t count,
                              dq_audit_product_scratch *scratch, uint64_t *products, uint64_t *raw);
 size_t dq_audit_product_scratch_bytes(const dq_audit *audit);
 
-// Whether a running sum of an output channel could leave int16 with the inputs of this image.
+// Whether a running sum of output channel `channel` (of all groups) could leave int16 with inputs between the smallest
+// and the largest one of this image, r->lowest (<= 0) and r->highest (>= 0), padding included. False is a proof.
 static inline bool dq_audit_can_leave_int16(const dq_audit_run_state *r, int64_t channel) {
   int64_t positive = r->a->positive[channel], negative = r->a->negative[channel];
   return positive * r->highest + negative * r->lowest > INT16_MAX ||
@@ -256,8 +260,8 @@ static inline void dq_audit_bias_bounds(int64_t bias, int64_t low, int64_t high,
 
 // ---- Sums and running sums by panels (audit_panels.c) or by blocks (audit_blocks.c) ----
 // _new packs the weights into the fields of *audit for this way. _workspace_bytes are bytes of the workspace of one
-// thread, _scratch_bytes bytes that all threads share. _run counts the sums of one image in the workspaces of the
-// threads.
+// thread, _scratch_bytes bytes that all threads share, both of an audit that _new has prepared. _run counts the sums of
+// one image in the workspaces of the threads.
 dq_status dq_audit_panels_new(dq_audit *audit, dq_arena *arena, dq_error *error);
 size_t dq_audit_panels_workspace_bytes(const dq_audit *audit);
 size_t dq_audit_panels_scratch_bytes(const dq_audit *audit, int threads);

@@ -31,8 +31,11 @@ dq_status dq_audit_new(dq_audit **audit, const dq_conv_int8_parameters *paramete
 const dq_audit_proof *dq_audit_proofs(const dq_audit *audit);
 // Bytes of the scratch of dq_audit_run with so many threads.
 size_t dq_audit_scratch_bytes(const dq_audit *audit, int threads);
-// Counts one image, `input` of C x H x W bytes, and adds to counts[out_channels]. The counts do not depend on the
-// instruction set and the number of threads. The rules of scratch and pool are those of kernel_table.h.
+// Counts one image, `input` of C x H x W bytes, and adds to counts[out_channels]. `scratch` has dq_audit_scratch_bytes
+// for at least the threads of `pool`; both obey the rules of kernel_table.h. The counts do not depend on the
+// instruction set and the number of threads. A network under audit takes 2 to 8 times the processor time of a plain run
+// (docs/NUMERICS.md); a convolution whose sums may leave int32 goes by the definition, one step for each product in one
+// thread.
 void dq_audit_run(const dq_audit *audit, const void *input, dq_audit_counts *counts, void *scratch, dq_pool *pool);
 
 #endif

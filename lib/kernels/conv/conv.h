@@ -77,8 +77,9 @@ const char *dq_conv_algorithm_name(const dq_conv_plan *plan);
 // Checks the parameters (DQ_BAD_INPUT, also for zero points outside of their type) and fills *plan.
 dq_status dq_conv_int8_plan(const dq_conv_int8_parameters *parameters, unsigned cpu, dq_conv_plan *plan,
                             dq_error *error);
-// Packs weights (OIHW, int8 or uint8 as `weight_signed` of the parameters says) into packed[dq_conv_packed_bytes],
-// aligned to 64 bytes; the weights may be freed afterwards. Where the parameters have `weights`, these are the same.
+// Packs weights (OIHW, int8 or uint8 as `weight_signed` of the parameters says) of a plan by dq_conv_int8_plan into
+// `packed`, of dq_conv_packed_bytes(plan) bytes, aligned to 64; the weights may be freed afterwards. Where the
+// parameters have `weights`, these are the same. One pass over the weights, in the caller's thread.
 void dq_conv_int8_pack(const dq_conv_plan *plan, const void *weights, void *packed);
 // Computes the whole batch. `output` receives int32 sums when `requantization` is NULL, else 8-bit integers.
 void dq_conv_int8_run(const dq_conv_plan *plan, const void *packed, const void *input, void *output,

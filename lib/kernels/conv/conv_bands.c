@@ -43,7 +43,7 @@ static bool applicable(const dq_conv_plan *plan) {
   const dq_conv_parameters *p = &plan->shape;
   int64_t rows = dq_min_i64(p->out_height, LEAST_ROWS);
   bool few = group_in(plan) <= MOST_CHANNELS || group_out(plan) <= MOST_CHANNELS;
-  return plan->float32 && !plan->half && !dq_conv_is_flat(p) && few && band_words(p, rows) <= BAND_WORDS;
+  return plan->float32 && !plan->half && !dq_conv_is_pointwise(p) && few && band_words(p, rows) <= BAND_WORDS;
 }
 
 static double cost(const dq_conv_plan *plan) {

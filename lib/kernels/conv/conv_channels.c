@@ -33,7 +33,7 @@ static double cost(const dq_conv_plan *plan) {
   const double steps = 1.05, far = 1.3; // values are read in smaller pieces, from far away where there are many
   int64_t vectors = dq_ceil_div(group_out(plan), 2 * DQ_COST_LANES) * 2, words = depth(plan) * outputs(plan);
   double each = (words > MATRIX_WORDS ? far : steps) * (double)depth(plan) + TURN;
-  double fill = dq_conv_is_flat(p) ? 0 : FILL * (double)dq_ceil_div(words, DQ_COST_LANES);
+  double fill = dq_conv_is_pointwise(p) ? 0 : FILL * (double)dq_ceil_div(words, DQ_COST_LANES);
   return (double)(p->batch * p->groups) * ((double)(outputs(plan) * vectors) * each + fill);
 }
 

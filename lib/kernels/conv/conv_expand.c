@@ -14,7 +14,7 @@ static int64_t slot_period(int64_t kernel, int64_t stride, int64_t dilation) {
   return dq_min_i64(kernel, stride / a);
 }
 
-bool dq_conv_is_flat(const dq_conv_parameters *p) {
+bool dq_conv_is_pointwise(const dq_conv_parameters *p) {
   return p->kernel_height == 1 && p->kernel_width == 1 && p->stride_height == 1 && p->stride_width == 1 &&
          !p->pad_top && !p->pad_left && p->out_height == p->in_height && p->out_width == p->in_width;
 }

@@ -47,8 +47,8 @@ typedef struct dq_conv_algorithm {
 #define DQ_CONV_ALGORITHM(symbol, name, help) extern const dq_conv_algorithm dq_conv_##symbol;
 #include "lib/kernels/conv/conv_algorithms.def"
 
-// Whether a convolution has a 1x1 kernel without strides and pads.
-bool dq_conv_is_flat(const dq_conv_parameters *parameters);
+// Whether a convolution has a 1x1 kernel without strides and pads, so that it is a product of matrices (pointwise).
+bool dq_conv_is_pointwise(const dq_conv_parameters *parameters);
 // Sets plan->planes for `rows` output rows, and word_values; called by `prepare` of algorithms that expand the input.
 void dq_conv_prepare_planes(dq_conv_plan *plan, int64_t rows);
 // The offset in words, within a plane, of the word under tap (ky, kx) of output (0, 0).
@@ -102,7 +102,8 @@ const dq_kernel *dq_conv_find_expand(const dq_conv_plan *plan);
 // Stores bias[out_channels], which has the type of the plan, as float32 in `words`; NULL: nothing happens.
 void dq_conv_pack_bias(const dq_conv_plan *plan, const void *bias, uint32_t *words);
 
-// The bounds that a kernel applies at the end of its sums.
+// The bounds that a kernel applies at the end of its sums: those of the activation of the plan, or none where the sum
+// must be rounded to binary16 before the activation (dq_conv_narrow).
 dq_bounds dq_conv_bounds(const dq_conv_plan *plan);
 // Applies the tail of the plan, if there is one, to the elements first to first + count - 1 of the whole output, which
 // have been stored.
@@ -130,7 +131,8 @@ bool dq_natural_zero_points(const int32_t *zero_points, int64_t count, bool is_s
 
 // A word of the weights values[count], which are already less their zero point; the rest of the word is 0.
 uint32_t dq_weight_word(int64_t word_values, const int32_t *values, int64_t count);
-// The word of padding in the expanded input.
+// The word of padding in the expanded input: of bytes the input zero point, as the bytes of the plan hold it, four
+// times; 0 for other words.
 uint32_t dq_conv_pad_word(const dq_conv_plan *plan);
 // The number that a sum of words of bytes must start from: - input zero point (as the bytes hold it) * weight_sum, the
 // sum of the weights; 0 for other words.

@@ -46,7 +46,7 @@ static const dq_conv_algorithm *tuned(const dq_conv_plan *plan, const dq_conv_al
 }
 
 static void choose(dq_conv_plan *plan) {
-  plan->flat = dq_conv_is_flat(&plan->shape);
+  plan->flat = dq_conv_is_pointwise(&plan->shape);
   dq_conv_choice choice = plan->shape.algorithm;
   const dq_conv_algorithm *asked = algorithms[choice];
   if (asked) plan->shape.tuning = (dq_conv_tuning){0};

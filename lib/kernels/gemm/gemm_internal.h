@@ -42,9 +42,13 @@ void dq_product_column_sums(const dq_product *p, const uint32_t *panel, int32_t 
 void dq_product_pack_a(const dq_product *p, int64_t from, int64_t end, int64_t first, int64_t count, uint32_t *to,
                        int32_t *row_sums);
 
-size_t dq_product_packed_words(const dq_product *p);               // words of all packed panels of B
-void dq_product_pack(const dq_product *p, uint32_t *packed);       // packs all of p->b
-size_t dq_product_scratch_words(const dq_product *p, int threads); // words of p->scratch
-void dq_product_run(dq_product *p, dq_pool *pool);                 // computes the product; the fields of a run are set
+// 32-bit words of all packed panels of B, with the sums of their columns for words of bytes.
+size_t dq_product_packed_words(const dq_product *p);
+// Packs all of B, at p->b, panel by panel into packed[dq_product_packed_words], for words of bytes with the sums of the
+// columns behind the panels; columns past the last are 0. One pass over B in the caller's thread.
+void dq_product_pack(const dq_product *p, uint32_t *packed);
+// 32-bit words of p->scratch for a run in `threads` (1 or more) threads, also where B was packed before.
+size_t dq_product_scratch_words(const dq_product *p, int threads);
+void dq_product_run(dq_product *p, dq_pool *pool); // computes the product; the fields of a run are set
 
 #endif
