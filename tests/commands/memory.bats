@@ -62,6 +62,8 @@ bmp() {
   has "/dev/zero: a pipe or a device, expected a regular file"
   held 50 5 dq-run "$models/small.onnx" --input x=/dev/zero
   has "/dev/zero: out of memory after "
+  gives 5 dq-amp "$models/small.onnx" -o o.onnx --policy /dev/zero
+  has "/dev/zero: more than 64 MiB, expected a shorter stream"
   echo "/dev/zero 1" >>list.txt
   held 50 3 dq-run "$models/small.onnx" --data list.txt --preset vww
   has "list.txt: line 3: no picture '/dev/zero'"

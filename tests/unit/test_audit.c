@@ -11,6 +11,7 @@
 #include "lib/base/sizes.h"
 #include "lib/audit/audit.h"
 #include "lib/kernels/audit/conv_audit.h"
+#include "lib/kernels/table/kernel_table.h"
 #include "tests/unit/square_convolution.h"
 
 static const unsigned cpus[] = {0, DQ_CPU_AVX2, DQ_CPU_AVX2 | DQ_CPU_AVX512, ~0u};
@@ -25,6 +26,29 @@ static void run_audit(const dq_conv_int8_parameters *q, const void *weights, con
   dq_audit_run(made, input, counts, scratch, NULL);
   free(scratch);
   dq_arena_free(arena);
+}
+
+// Two windows of two planes by hand, on every instruction set present: the planes alone are read and counted.
+static void windows_of_two_planes(void **state) {
+  (void)state;
+  enum { PLANES = 2, WINDOWS = 2, BOUNDS = 3, STRIDE = 32, VECTOR = DQ_AUDIT_VECTOR, UNTOUCHED = 77 };
+  _Alignas(64) uint8_t planes[(PLANES + 1) * VECTOR], masks[DQ_AUDIT_WINDOWS * VECTOR] = {0};
+  _Alignas(64) uint8_t bounds[STRIDE] = {1, 50, 200};
+  for (int i = 0; i < (PLANES + 1) * VECTOR; i++) planes[i] = (uint8_t)(i < VECTOR ? 100 : 200);
+  memset(masks, 1, VECTOR);     // the first window is the whole plane,
+  memset(masks + VECTOR, 1, 3); // the second its first three numbers
+  static const uint32_t expected[PLANES][WINDOWS][BOUNDS] = {{{VECTOR, VECTOR, 0}, {3, 3, 0}},
+                                                             {{VECTOR, VECTOR, VECTOR}, {3, 3, 3}}};
+  for (int i = 0; i < CPUS; i++) {
+    _Alignas(64) uint32_t counts[(PLANES + 1) * WINDOWS * STRIDE];
+    for (size_t k = 0; k < DQ_COUNT(counts); k++) counts[k] = UNTOUCHED;
+    const dq_audit_windows windows = {planes, masks, PLANES, VECTOR, 1, WINDOWS, bounds, BOUNDS, STRIDE, counts};
+    DQ_KERNEL_FUNCTION(audit_windows, cpus[i] & dq_cpu_detect())(&windows);
+    for (int p = 0; p < PLANES; p++)
+      for (int w = 0; w < WINDOWS; w++)
+        assert_memory_equal(counts + (p * WINDOWS + w) * STRIDE, expected[p][w], sizeof expected[p][w]);
+    for (size_t k = PLANES * WINDOWS * STRIDE; k < DQ_COUNT(counts); k++) assert_int_equal(counts[k], UNTOUCHED);
+  }
 }
 
 // Counts by every instruction set present, which must be those of the definitions.
@@ -302,17 +326,12 @@ static void worst_share(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(bias_leaves_int32),
-      cmocka_unit_test(ends_of_int32),
-      cmocka_unit_test(verdicts_by_channel),
-      cmocka_unit_test(example_by_hand),
-      cmocka_unit_test(order_decides_pairs),
-      cmocka_unit_test(clipped_on_both_sides),
-      cmocka_unit_test(wide_sums),
-      cmocka_unit_test(proofs_are_attained),
-      cmocka_unit_test(longest_block_by_hand),
-      cmocka_unit_test(leave_and_come_back),
-      cmocka_unit_test(bits),
+      cmocka_unit_test(windows_of_two_planes), cmocka_unit_test(bias_leaves_int32),
+      cmocka_unit_test(ends_of_int32),         cmocka_unit_test(verdicts_by_channel),
+      cmocka_unit_test(example_by_hand),       cmocka_unit_test(order_decides_pairs),
+      cmocka_unit_test(clipped_on_both_sides), cmocka_unit_test(wide_sums),
+      cmocka_unit_test(proofs_are_attained),   cmocka_unit_test(longest_block_by_hand),
+      cmocka_unit_test(leave_and_come_back),   cmocka_unit_test(bits),
       cmocka_unit_test(worst_share),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

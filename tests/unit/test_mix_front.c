@@ -179,6 +179,23 @@ static void brute_force(void **state) {
   }
 }
 
+// Five choices of one unit where four are allowed: windows of half the times, 40 / 2 + 1 wide, and of eight times the
+// bytes. Times 0 to 20 share a window, 30 and 40 the next one, and the least loss of each stays.
+static void windows_by_hand(void **state) {
+  (void)state;
+  enum { CHOICES = DQ_MIX_MOST_PRECISIONS };
+  dq_mix_cost costs[CHOICES];
+  for (int i = 0; i < CHOICES; i++) costs[i] = (dq_mix_cost){10 * i, CHOICES - i, 3 * i};
+  const dq_mix_table table = {CHOICES, 1, 0, costs, NULL};
+  dq_mix_front front;
+  assert_int_equal(dq_mix_front_find(&front, &table, 4, arena, &error), DQ_OK);
+  const dq_mix_cost expected[] = {{20, 3, 6}, {40, 1, 12}};
+  assert_int_equal(front.count, 2);
+  assert_memory_equal(front.costs, expected, sizeof expected);
+  assert_int_equal(front.time_gap, 20);
+  assert_int_equal(front.bytes_gap, 8 * 12);
+}
+
 // With few labels no choice is better than the front by more than the gaps.
 static void gap(void **state) {
   (void)state;
@@ -207,6 +224,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(no_precision, set_up, tear_down),
       cmocka_unit_test_setup_teardown(open_values, set_up, tear_down),
       cmocka_unit_test_setup_teardown(brute_force, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(windows_by_hand, set_up, tear_down),
       cmocka_unit_test_setup_teardown(gap, set_up, tear_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
