@@ -1,8 +1,8 @@
 // A clock that counts how often it is read, for LD_PRELOAD: commands that measure print the same on every run.
 // Each reading is about a millisecond later than the one before, by up to 4 % more. With COUNTED_FAST="PERIOD FROM TO"
 // the readings FROM to TO - 1 of every PERIOD come after 0.6 of that: of things that are timed in turns some are
-// faster. With COUNTED_EVEN set nothing is added, so that ratios of times are exactly 1. With COUNTED_TIMES=N all that is
-// N times as long.
+// faster. With COUNTED_EVEN set nothing is added, so that ratios of times are exactly 1. With COUNTED_TIMES=N all that
+// is N times as long.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
