@@ -20,6 +20,13 @@ verdict() { sed -n 's/.* has an SQNR of \(-*[0-9.]*\) dB\. .*/\1/p' <<<"$output"
   only out.onnx spec.json
 }
 
+@test "what dq-amp names to a hook: nodes that compute with floats" {
+  printf 'input x 1 3 8 8\nc = Conv x w(4,3,3,3)\ns = Shape c\nr = Relu c\ny = Reshape r s\noutput y 1 4 6 6\n' >t
+  make_models --describe t shape.onnx
+  gives 0 dq-amp shape.onnx -o out.onnx --retrain 'cp "$DQ_SPEC" spec.json; cp "$DQ_MODEL" "$DQ_OUTPUT"'
+  [ "$(tr -d '\n ' <spec.json)" = '{"schema":"dq-hook","version":1,"tool":"dq-amp","layers":[{"layer":"c","precision":"fp16"},{"layer":"r","precision":"fp16"},{"layer":"y","precision":"fp16"}]}' ]
+}
+
 # A hook that writes the same network with other numbers: ranges that cut more.
 change='dq-int8 "$DQ_ORIGINAL" --data "$DQ_DATA" --preset vww --equalize off --accumulator int32 --percentile 90 -o "$DQ_OUTPUT" -q >hook.log'
 
