@@ -232,6 +232,33 @@ static dq_status check_names(const dq_graph *graph, const dq_shape_request *requ
   return DQ_OK;
 }
 
+static bool has_sizes(const dq_input_shape *file, const dq_input_shape *given) {
+  int more = file->rank - given->rank;
+  bool same = more == 0 || (more > 0 && given->last);
+  for (int i = 0; same && i < given->rank; i++) same = given->dims[i] < 0 || given->dims[i] == file->dims[more + i];
+  return same;
+}
+
+// Each --shape agrees with the files of --input for the same input. In the request the shapes of these files come
+// first, then those of --shape; a name that is left out means the only input.
+static dq_status check_sizes(const run_options *options, const dq_shape_request *request, dq_tensor *const *tensors,
+                             dq_error *error) {
+  int count = options->inputs.count;
+  for (int i = 0; i < count; i++) {
+    const dq_input_shape *file = &request->inputs[i];
+    const char *text = options->inputs.items[i], *equals = strchr(text, '=');
+    for (int s = 0; s < options->shapes.count; s++) {
+      const dq_input_shape *given = &request->inputs[count + s];
+      bool other = given->name[0] && file->name[0] && strcmp(given->name, file->name) != 0;
+      if (other || has_sizes(file, given)) continue;
+      char shape[DQ_SHAPE_TEXT];
+      return dq_fail(error, DQ_USAGE, "--shape %s contradicts %s, whose shape is %s", options->shapes.items[s],
+                     equals ? equals + 1 : text, dq_tensor_shape_text(tensors[i], shape, sizeof shape));
+    }
+  }
+  return DQ_OK;
+}
+
 static dq_status fill_inputs(const dq_shape_request *request, dq_tensor *const *tensors, int count, dq_plan *plan,
                              dq_error *error) {
   for (int p = 0; p < dq_plan_input_count(plan); p++) {
@@ -278,6 +305,7 @@ static dq_status run_files(const run_options *options, dq_graph *graph, dq_arena
   DQ_TRY(set_convolutions(options, graph, "direct", arena, &session_options, error));
   DQ_TRY(read_inputs(options, graph, arena, &session_options.shapes, tensors, error));
   DQ_TRY(check_names(graph, &session_options.shapes, options->inputs.count, error));
+  DQ_TRY(check_sizes(options, &session_options.shapes, tensors, error));
   dq_session session;
   DQ_TRY(dq_session_open(&session, graph, &session_options, context, error));
   dq_status status = fill_inputs(&session_options.shapes, tensors, options->inputs.count, session.plan, error);

@@ -13,6 +13,16 @@ load common
   near y.npy out/y.npy 0.00001
 }
 
+@test "sizes of --shape beside those of --input" {
+  for shape in x=N,3,8,8 8,8 '*,3,?,8'; do gives 0 dq-run "$models/small.onnx" --input "x=$x" --shape "$shape"; done
+  for shape in x=6,3,9,9 9,8 x=1,3,8,8 1,6,3,8,8; do
+    gives 2 dq-run "$models/small.onnx" --input "x=$x" --shape 8,8 --shape "$shape"
+    says "dq-run: --shape $shape contradicts $x, whose shape is 6x3x8x8"
+    gives 2 dq-run "$models/small.onnx" --input "$x" --shape "$shape"
+    has "--shape $shape contradicts"
+  done
+}
+
 @test "answers that are NaN are said to be, and come last" {
   cp "$x" spoilt.npy
   printf '\0\0\300\177' | dd of=spoilt.npy bs=1 seek=128 conv=notrunc status=none # an element of the first picture
