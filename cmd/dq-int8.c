@@ -278,6 +278,7 @@ static dq_int8_options make_settings(const int8_options *options) {
       .only = options->only.items,
       .only_count = options->only.count,
       .decode = options->data.decode,
+      .search_hint = "--range-search off leaves it out",
   };
 }
 
@@ -304,8 +305,7 @@ static dq_status read_settings(work *w, dq_error *error) {
   DQ_TRY(dq_read_shapes(&options->shapes, w->original, 1, w->arena, &settings->shapes, error));
   DQ_TRY(dq_complete_shapes(&settings->shapes, w->original, w->data, w->arena, error));
   DQ_TRY(dq_int8_files_read(&w->files, w->original, w->data, settings, w->arena, error));
-  w->check.options.shapes = settings->shapes;
-  settings->batch = options->data.batch;
+  w->check.options.shapes = settings->shapes, settings->batch = options->data.batch;
   DQ_TRY(dq_settle_batch(&settings->batch, w->original, &settings->shapes, w->data ? w->data : w->check.data,
                          w->context, error));
   w->check.options.batch = settings->batch;

@@ -122,6 +122,7 @@ static dq_status read_settings(work *w, dq_error *error) {
   w->int8 = dq_int8_defaults();
   w->int8.decode = options->data.decode;
   w->int8.batch = options->data.batch;
+  w->int8.search_hint = "a larger --memory is needed: dq-mix always tries the range search";
   DQ_TRY(dq_read_shapes(&options->shapes, w->original, 1, w->arena, &w->int8.shapes, error));
   DQ_TRY(dq_complete_shapes(&w->int8.shapes, w->original, w->data, w->arena, error));
   w->check.options.shapes = w->int8.shapes;

@@ -141,6 +141,7 @@ static dq_status read_settings(work *w, dq_error *error) {
                                   .accumulator = (dq_accumulator)given->sums,
                                   .rounding = given->rounding ? dq_rounding_method_find(given->rounding) : NULL,
                                   .time_limit = given->time_limit,
+                                  .search_hint = "range_search of DQ_CHOICE_OFF leaves it out",
                                   .per_tensor = given->per_tensor != 0,
                                   .activation_type = given->signed_activations ? DQ_I8 : DQ_U8,
                                   .symmetric = given->symmetric != 0,

@@ -46,6 +46,8 @@ typedef struct dq_int8_options {
   const char *decode;      // how the outputs of a detector are decoded (dq_task_options); NULL: as the model says
   int64_t batch;           // pictures that one run takes; 0: 1. The result is the same.
   int64_t pictures;        // ranges are taken from so many, the first ones of the data; 0: all
+  const char *search_hint; // of the error when the range search needs more memory than is allowed: what the caller's
+                           // user can do about it; NULL: none
 } dq_int8_options;
 
 // The result for one node that could be quantized.

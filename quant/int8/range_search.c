@@ -337,7 +337,8 @@ static dq_status check_need(search *searched) {
   size_t bytes = searched->capacity;
   for (int i = 0; i < MOST_INPUTS; i++) bytes += searched->capacities[i];
   dq_status status = dq_check_memory(job->in->context, bytes, "the range search", job->error);
-  if (status != DQ_OK) dq_error_hint(job->error, "dq-int8 --range-search off leaves it out");
+  const char *hint = job->in->options->search_hint;
+  if (status != DQ_OK && hint) dq_error_hint(job->error, "%s", hint);
   return status;
 }
 

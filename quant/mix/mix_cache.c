@@ -205,6 +205,12 @@ static void take_numbers(dq_mix_point *point, const double *n, const dq_result *
   point->figures.pictures = (int64_t)n[12];
 }
 
+// An integer of 0 to `most`; -1: something else, or nothing.
+static int read_index(const json_t *value, int most) {
+  json_int_t number = json_is_integer(value) ? json_integer_value(value) : -1;
+  return number < 0 || number > most ? -1 : (int)number;
+}
+
 static dq_status read_point(dq_mix_search_state *search, const dq_settings_file *file, const json_t *from) {
   enum { NUMBERS = 13 };
   dq_mix_report *report = search->report;
@@ -212,16 +218,17 @@ static dq_status read_point(dq_mix_search_state *search, const dq_settings_file 
   double numbers[NUMBERS];
   dq_mix_point *point;
   const char *name = json_string_value(json_object_get(from, "name"));
-  const json_t *drop = json_object_get(from, "drop"), *round = json_object_get(from, "round");
-  int64_t kind = json_integer_value(json_object_get(from, "kind"));
-  if (!name || !json_is_number(drop) || kind < 0 || kind > DQ_MIX_BLIND)
-    return fail_member(file, "points", "a name, a kind and a drop", search->error);
+  const json_t *drop = json_object_get(from, "drop");
+  int kind = read_index(json_object_get(from, "kind"), DQ_MIX_BLIND);
+  int round = read_index(json_object_get(from, "round"), search->rounds);
+  if (!name || !json_is_number(drop) || kind < 0 || round < 0)
+    return fail_member(file, "points", "a name, a kind, a round and a drop", search->error);
   DQ_TRY(read_choice(search, file, json_string_value(json_object_get(from, "choice")), choice));
   DQ_TRY(read_numbers(file, from, "numbers", numbers, NUMBERS, search->error));
   DQ_TRY(dq_mix_add_choice(search, name, (dq_mix_kind)kind, choice, &point));
   if (!point) return fail_member(file, "points", "each choice once", search->error);
   take_numbers(point, numbers, search->options->before);
-  point->changed = (int)json_integer_value(round);
+  point->changed = round;
   point->drop = json_number_value(drop);
   point->measured = true;
   return DQ_OK;
@@ -233,6 +240,7 @@ static dq_status read_points(dq_mix_search_state *search, const dq_settings_file
   if (!json_is_array(list)) return fail_member(file, "points", "a list", search->error);
   if (!json_is_integer(rounds) || json_integer_value(rounds) < 0 || json_integer_value(rounds) > 2)
     return fail_member(file, "rounds", "0, 1 or 2", search->error);
+  search->rounds = (int)json_integer_value(rounds);
   for (size_t p = 0; p < json_array_size(list); p++) DQ_TRY(read_point(search, file, json_array_get(list, p)));
   double three[3] = {0};
   DQ_TRY(read_numbers(file, file->root, "judged", &judged, 1, search->error));
@@ -241,7 +249,6 @@ static dq_status read_points(dq_mix_search_state *search, const dq_settings_file
   dq_mix_report *report = search->report;
   report->judged = (int64_t)judged;
   report->control = (dq_time_ratio){.median = three[0], .low = three[1], .high = three[2]};
-  search->rounds = (int)json_integer_value(rounds);
   return DQ_OK;
 }
 

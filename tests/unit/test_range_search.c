@@ -102,6 +102,7 @@ static void too_little_memory_is_said_first(void **state) {
   network_finish(it);
   for (int search = 0; search < 2; search++) {
     dq_int8_options options = dq_int8_defaults();
+    options.search_hint = "the caller's own way";
     if (!search) options.range_search = DQ_CHOOSE_OFF;
     dq_budget budget = {.limit = 3 << 20};
     it->context.budget = &budget, it->context.message = count_trials, it->context.user = &trials, trials = 0;
@@ -113,6 +114,7 @@ static void too_little_memory_is_said_first(void **state) {
     dq_graph_free(copy);
     assert_int_equal(trials > 0, !search);
     if (search) assert_non_null(strstr(error.message, "the range search needs"));
+    if (search) assert_string_equal(error.hint, "the caller's own way");
     assert_int_equal(budget.used, 0);
   }
 }
