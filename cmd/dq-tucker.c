@@ -324,8 +324,8 @@ static dq_status report_search(work *w, const dq_tucker_report *report, const dq
   const dq_figure *figure = w->check.before.figures;
   w->decomposed = found->after;
   DQ_TRY(report_all(w, report, error));
-  dq_message(w->context, DQ_NOTE, "%s %.2f, %d %% fewer multiply-accumulates cost %.2f points", figure->name,
-             figure->value, found->percent, found->drop);
+  dq_message(w->context, DQ_NOTE, "%s %.2f, %.1f %% fewer multiply-accumulates cost %.2f points", figure->name,
+             figure->value, found->removed, found->drop);
   if (!found->complete)
     dq_message(w->context, DQ_WARNING, "the time limit ended the search after %d trials; --resume continues it",
                found->trials);

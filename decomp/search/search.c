@@ -34,7 +34,8 @@ static dq_status read_trials(search *s, const json_t *root, dq_error *error) {
       return dq_fail(error, DQ_BAD_INPUT,
                      "trial %zu: expected 'percent' from 1 to 99 and 'drop', a number or null, in at most %d trials",
                      i + 1, MOST_TRIALS);
-    s->trials[s->count++] = (dq_search_trial){(int)percent, json_is_number(drop), json_number_value(drop)};
+    s->trials[s->count++] =
+        (dq_search_trial){.percent = (int)percent, .possible = json_is_number(drop), .drop = json_number_value(drop)};
   }
   s->known = s->count;
   return DQ_OK;
@@ -81,16 +82,20 @@ static dq_status store(const search *s, dq_error *error) {
 
 // ---- Search ----
 
+static const double LEAST_SHOWN = 0.05; // percentage points that one digit behind the point shows
+
 static bool holds(const search *s, const dq_search_trial *trial) {
   return trial->possible && trial->drop <= s->options->max_drop;
 }
 
 static void report_trial(const search *s, const dq_search_trial *trial) {
   const dq_context *context = s->options->context;
+  const char *best = holds(s, trial) ? ", the best so far" : "";
   if (!trial->possible) dq_message(context, DQ_NOTE, "-%d %%: not possible", trial->percent);
-  else
-    dq_message(context, DQ_NOTE, "-%d %%: quality %+.2f points%s", trial->percent, -trial->drop,
-               holds(s, trial) ? ", the best so far" : "");
+  else if (trial->removed < trial->percent - LEAST_SHOWN)
+    dq_message(context, DQ_NOTE, "-%d %%: only %.1f %% with the layers that become faster, quality %+.2f points%s",
+               trial->percent, trial->removed, -trial->drop, best);
+  else dq_message(context, DQ_NOTE, "-%d %%: quality %+.2f points%s", trial->percent, -trial->drop, best);
 }
 
 // The trial of this percentage: known, or made now.
@@ -102,7 +107,7 @@ static dq_status attempt(search *s, int percent, const dq_search_trial **trial, 
       return DQ_OK;
     }
   dq_search_trial *made = &s->trials[s->count];
-  *made = (dq_search_trial){.percent = percent};
+  *made = (dq_search_trial){.percent = percent, .removed = percent};
   DQ_TRY(options->attempt(options->user, made, error));
   if (holds(s, made)) DQ_TRY(options->store(options->user, made, error));
   s->count++;

@@ -11,9 +11,11 @@ typedef struct dq_search_trial {
   int percent;   // percentage of the multiply-accumulates that the trial removes, 1 to 99
   bool possible; // false: no ranks remove that many, and `drop` means nothing
   double drop;   // loss of accuracy in percentage points
+  // Percentage that the trial did remove. It is below `percent` when layers stay whole because they become slower.
+  double removed;
 } dq_search_trial;
 
-// Makes a trial: decomposes for trial->percent, measures, and sets `possible` and `drop`.
+// Makes a trial: decomposes for trial->percent, measures, and sets `possible`, `drop` and `removed`.
 typedef dq_status (*dq_search_try)(void *user, dq_search_trial *trial, dq_error *error);
 // Called after a trial that is the best so far, so that its result can be stored.
 typedef dq_status (*dq_search_store)(void *user, const dq_search_trial *trial, dq_error *error);

@@ -26,6 +26,12 @@ static dq_status copy_original(trials *t, dq_error *error) {
   return t->last ? DQ_OK : dq_fail_memory(error, 0);
 }
 
+// Percentage of the multiply-accumulates that the decomposition saves; 0: none, or they are not known.
+static double removed_by(const dq_tucker_report *report) {
+  double before = (double)report->model_before.macs, after = (double)report->model_after.macs;
+  return before > 0 ? 100 * (before - after) / before : 0;
+}
+
 static dq_status attempt(void *user, dq_search_trial *trial, dq_error *error) {
   trials *t = user;
   const dq_tucker_search_options *options = t->options;
@@ -41,6 +47,7 @@ static dq_status attempt(void *user, dq_search_trial *trial, dq_error *error) {
     return status;
   }
   trial->possible = true;
+  trial->removed = removed_by(&t->last_report);
   trial->drop = dq_accuracy_drop(options->before, &t->last_after);
   return DQ_OK;
 }
@@ -101,7 +108,9 @@ static dq_status run(trials *t, dq_tucker_search_report *report, dq_error *error
   t->settings.context = options->tucker->context;
   report->percent = result.percent, report->drop = result.drop;
   report->trials = result.trials, report->complete = result.complete;
-  return recall(t, &result, error);
+  DQ_TRY(recall(t, &result, error));
+  report->removed = removed_by(t->best_report);
+  return DQ_OK;
 }
 
 dq_status dq_tucker_search(dq_graph **answer, const dq_graph *graph, dq_tucker_report *tucker,

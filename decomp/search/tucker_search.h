@@ -29,6 +29,7 @@ typedef struct dq_tucker_search_options {
 
 typedef struct dq_tucker_search_report {
   int percent;     // percentage of the multiply-accumulates that *answer was asked to remove; 0: it is the original
+  double removed;  // percentage of the multiply-accumulates that *answer does without
   double drop;     // loss of *answer in percentage points
   int trials;      // made, or taken from the file
   bool complete;   // false: the time limit ended the search
