@@ -19,6 +19,8 @@ $(B)/tests/unit/%: $(B)/tests/unit/%.o $(UNIT_SHARED) $(B)/libdq.a
 MEMORY_FUNCTIONS := malloc calloc realloc dq_budget_alloc dq_budget_realloc dq_arena_alloc dq_arena_array dq_arena_copy \
   dq_arena_strdup dq_arena_strndup dq_arena_printf
 $(B)/tests/unit/test_memory_failures: LDFLAGS += $(MEMORY_FUNCTIONS:%=-Wl,--wrap=%)
+# It counts the calls of umask.
+$(B)/tests/unit/test_base: LDFLAGS += -Wl,--wrap=umask
 
 # It needs the kernels alone and no library but OpenBLAS, which may be left out, so that it is built for
 # another machine with a compiler.

@@ -19,6 +19,12 @@ within() {
   within 10 attributes 100000 0 dq-amp -o amp.onnx
 }
 
+@test "initializers in a file beside the model" {
+  within 10 spans 200000 0 dq-report
+  [ "$(stat -c %s spans.onnx.data)" -eq 800000 ]
+  within 10 spans 200000 0 dq-amp -o amp.onnx
+}
+
 @test "opsets that are imported" {
   within 10 opsets 900 0 dq-report
   within 10 opsets 20000 4 dq-report
