@@ -116,3 +116,40 @@ END
   has "| r | "
   has "ms, x1.00 |"
 }
+
+# A peer that notes how it is called, beside the little that is asked of numpy.
+stand_in() {
+  mkdir stand_in
+  cat >stand_in/numpy.py <<'END'
+from types import SimpleNamespace
+float32 = "float32"
+array = SimpleNamespace(astype=lambda dtype: array)
+random = SimpleNamespace(default_rng=lambda seed: SimpleNamespace(uniform=lambda low, high, shape: array))
+END
+  cat >stand_in/onnxruntime.py <<'END'
+from types import SimpleNamespace
+SessionOptions = SimpleNamespace
+OrtValue = SimpleNamespace(ortvalue_from_numpy=lambda array: array)
+def note(what):
+    with open("calls", "a") as calls:
+        print(what, file=calls)
+class InferenceSession:
+    def __init__(self, model, options, providers):
+        self.get_inputs = lambda: [SimpleNamespace(name="x", shape=[1, 4])]
+        self.get_outputs = lambda: [SimpleNamespace(name="y")]
+        self.io_binding = lambda: SimpleNamespace(bind_ortvalue_input=lambda name, value: note("bind " + name),
+                                                  bind_ortvalue_output=lambda name, value: note("bind " + name))
+    def run(self, names, feeds):
+        note("run")
+        return ["array"]
+    def run_with_iobinding(self, binding):
+        note("run bound")
+END
+}
+
+@test "a peer of make bench is warmed up as dq is, and its inputs and outputs are bound once" {
+  stand_in
+  PYTHONPATH=stand_in gives 0 python3 "$root/tests/bench/bench.py" --serve ort model.onnx 1 5
+  [ "$(uniq -c calls | tr -s ' \n' ' ')" = " 1 bind x 1 run 1 bind y 8 run bound " ]
+  grep -qF '"--warmup", str(WARM_UP)' "$root/tests/bench/bench.py"
+}
