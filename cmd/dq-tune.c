@@ -62,10 +62,12 @@ static dq_status conclude(const dq_tune_report *tuned, const dq_wisdom *wisdom, 
   if (tuned->out_of_time)
     dq_message(context, DQ_NOTE, "--time-limit ended the search; the next call goes on with what is left");
   if (!tuned->has_network)
-    dq_message(context, DQ_NOTE, "no choice is faster than the usual one beyond doubt; all steps stay as they are");
+    dq_message(context, DQ_NOTE,
+               "no choice is faster than the usual one by the 95 %% confidence interval; all steps stay as they are");
   else if (network->withdrawn)
     dq_message(context, DQ_NOTE,
-               "with its choices the network is not faster beyond doubt (time ratio %.3f to %.3f): they are not used",
+               "with its choices the network is not faster by the 95 %% confidence interval (time ratio %.3f to %.3f): "
+               "they are not used",
                network->low, network->high);
   else
     dq_message(context, DQ_NOTE, "the network takes %.3f of its time (%.3f to %.3f)", network->ratio, network->low,

@@ -27,7 +27,7 @@ typedef struct dq_model_tune_facts {
   int kept;                    // 0: the file cannot be written; the choices hold for this engine only
   int64_t runs;                // of the network that were made
   // Median seconds of a run of the network as usual and with the choices, the median of the ratios of runs in turns,
-  // and its 95 % confidence interval; all 0: no choice was faster beyond doubt.
+  // and its 95 % confidence interval; all 0: no choice was faster by it.
   double before, after, ratio, ratio_low, ratio_high;
 } dq_model_tune_facts;
 

@@ -205,7 +205,7 @@ static dq_status run_epochs(dq_trainer *t, dq_error *error) {
 
 // ---- The end ----
 
-static dq_status keep(dq_trainer *t, dq_error *error) {
+static dq_status store_result(dq_trainer *t, dq_error *error) {
   const dq_train_place *place = &t->place;
   const bool last = t->options->last && !*t->report->diverged && place->epoch > 0;
   const double figure = last ? t->report->epochs[place->epoch - 1].figure : place->best;
@@ -223,7 +223,7 @@ static dq_status keep(dq_trainer *t, dq_error *error) {
 
 static dq_status conclude(dq_trainer *t, dq_error *error) {
   const dq_train_report *report = t->report;
-  DQ_TRY(keep(t, error));
+  DQ_TRY(store_result(t, error));
   if (*report->diverged) {
     dq_fail(error, DQ_CONDITION, "the training diverged at %s; kept is the model %s", report->diverged,
             report->kept ? "of the best epoch" : "as it was");

@@ -23,7 +23,7 @@ static dq_status note_behind_products(dq_int8_job *job) {
   return DQ_OK;
 }
 
-// The input on its own levels: what is written in front of its readers stays in float.
+// Where the input is quantized on its input grid, the nodes in front of its readers stay in float.
 static void record_levels(dq_int8_job *job) {
   const dq_value *value = job->levelled ? dq_graph_find(job->graph, job->levelled) : NULL;
   for (; value && value->producer; value = value->producer->inputs[0]) {

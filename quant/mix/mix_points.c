@@ -122,7 +122,8 @@ static bool is_within(const dq_mix_search_state *search, const dq_mix_point *poi
          (options->most_bytes <= 0 || point->bytes <= options->most_bytes);
 }
 
-static dq_status tell(dq_mix_search_state *search, const dq_mix_point *point, const dq_graph *form) {
+// Reports a measured point, and gives it to the caller when it is the best so far.
+static dq_status report_point(dq_mix_search_state *search, const dq_mix_point *point, const dq_graph *form) {
   const dq_mix_options *options = search->options;
   dq_message(search->context, DQ_DETAIL, "%s: %.4f ms, predicted %.4f; noise %.2f dB, predicted %.2f; %.4g points lost",
              point->name, 1e3 * point->seconds, 1e3 * point->predicted.seconds, -10 * log10(point->noise),
@@ -229,7 +230,7 @@ static dq_status judge_batch(dq_mix_search_state *search, batch *b) {
     point->measured = true;
     if (point == search->report->points) search->report->costs.other_noise = point->noise; // all in float32
     if (point->choice) DQ_TRY(dq_mix_observe(search, point->choice, point->noise));
-    DQ_TRY(tell(search, point, form));
+    DQ_TRY(report_point(search, point, form));
     dq_progress(search->context, "judging", p + 1, b->count);
   }
   return DQ_OK;

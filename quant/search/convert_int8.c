@@ -67,7 +67,7 @@ static dq_status apply_found(conversion *c, const dq_int8_report *whole, const d
   return status;
 }
 
-// Leaves layers in float in place of it->answer, which has all of them in 8 bits, until the bounds hold. With a budget
+// Leaves layers in float in place of c->answer, which has all of them in 8 bits, until the bounds hold. With a budget
 // (NULL: none) the answer stays as it is where they cannot be held.
 static dq_status leave_layers(conversion *c, const dq_verdict_bounds *bounds, const dq_float_budget *budget) {
   const dq_max_drop_options search = {.int8 = c->options->int8,

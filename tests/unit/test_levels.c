@@ -1,4 +1,4 @@
-// The input on its own levels, and the last product as a matrix.
+// The input quantized on its input grid, and the last product as a matrix.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

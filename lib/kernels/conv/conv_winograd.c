@@ -191,7 +191,7 @@ static size_t rows_area(const dq_conv_plan *plan) {
 }
 static size_t thread_area(const dq_conv_plan *plan) {
   size_t area = plane_area(plan) + parts_area(plan) + lines_area(plan);
-  return plan->float32 ? area : area + rows_area(plan) + dq_winograd_int8_room(plan, band_columns(plan));
+  return plan->float32 ? area : area + rows_area(plan) + dq_winograd_int8_workspace(plan, band_columns(plan));
 }
 static int64_t value_stride(const dq_conv_plan *plan) { return band_columns(plan) * plan->group_words + SKEW; }
 static int64_t sum_stride(const dq_conv_plan *plan) { return band_columns(plan) * plan->shape.out_channels + SKEW; }
@@ -350,7 +350,7 @@ static void make_outputs(const band *b, int64_t from, int64_t end) {
                            .columns = band_columns(plan),
                            .values = b->values,
                            .value_stride = value_stride(plan),
-                           .room = (uint32_t *)rows + rows_area(plan),
+                           .workspace = (uint32_t *)rows + rows_area(plan),
                            .form = output_form(b)};
   made.form.to = rows;
   dq_winograd_int8_outputs(&made, from, end);

@@ -121,7 +121,7 @@ void dq_winograd_int8_input(const dq_conv_call *call, int64_t image, int64_t wor
 static int64_t weight_stride(const dq_conv_plan *plan) { return plan->group_words * plan->panel_rows + SKEW; }
 static int64_t sum_stride(const dq_conv_plan *plan, int64_t columns) { return plan->panel_rows * columns + SKEW; }
 
-size_t dq_winograd_int8_room(const dq_conv_plan *plan, int64_t columns) {
+size_t dq_winograd_int8_workspace(const dq_conv_plan *plan, int64_t columns) {
   return dq_words(places(plan) * (weight_stride(plan) + sum_stride(plan, columns)));
 }
 
@@ -143,10 +143,10 @@ static void multiply_panel(const dq_winograd_band *b, int64_t panel, float *sums
   const int64_t depth = plan->group_words, rows = plan->panel_rows;
   dq_tile tile = {.a_stride = rows, .b_stride = plan->multiply->columns, .c_stride = b->columns, .depth = depth};
   tile.rows = (int)dq_min_i64(rows, plan->shape.out_channels - panel * rows);
-  transform_weights(plan, packed + panel * panel_bytes(plan), b->room);
+  transform_weights(plan, packed + panel * panel_bytes(plan), b->workspace);
   for (int64_t place = 0; place < places(plan); place++) {
     const int64_t fetched = place * depth * LINE;
-    tile.a = b->room + place * weight_stride(plan);
+    tile.a = b->workspace + place * weight_stride(plan);
     tile.ahead = fetched < panel_bytes(plan) ? next + fetched : NULL;
     dq_winograd_multiply(plan, &tile, b->values + place * b->value_stride, sums + place * sum_stride(plan, b->columns),
                          b->tiles);
@@ -179,7 +179,7 @@ static void finish_channel(const dq_winograd_band *b, int64_t channel, const flo
 
 void dq_winograd_int8_outputs(const dq_winograd_band *band, int64_t from, int64_t end) {
   const dq_conv_plan *plan = band->call->plan;
-  float *sums = (float *)(band->room + places(plan) * weight_stride(plan));
+  float *sums = (float *)(band->workspace + places(plan) * weight_stride(plan));
   for (int64_t panel = from; panel < end; panel++) {
     multiply_panel(band, panel, sums);
     int64_t first = panel * plan->panel_rows;

@@ -24,14 +24,14 @@ void dq_winograd_int8_input(const dq_conv_call *call, int64_t image, int64_t wor
 typedef struct dq_winograd_band {
   const dq_conv_call *call;
   int64_t image, row;     // row: of outputs, the first
-  int64_t tiles, columns; // columns: of its room, whole panels
+  int64_t tiles, columns; // columns: of its workspace, whole panels
   const float *values;
   int64_t value_stride;
-  uint32_t *room;          // of dq_winograd_int8_room
+  uint32_t *workspace;     // of dq_winograd_int8_workspace
   dq_winograd_output form; // of the outputs of a channel, but for `from` and its stride; `to` is scratch for its rows
 } dq_winograd_band;
-// Words of the room in which a thread makes the outputs of bands of so many columns.
-size_t dq_winograd_int8_room(const dq_conv_plan *plan, int64_t columns);
+// Words of the workspace in which a thread makes the outputs of bands of so many columns.
+size_t dq_winograd_int8_workspace(const dq_conv_plan *plan, int64_t columns);
 // The outputs of panels of output channels `from` to end - 1.
 void dq_winograd_int8_outputs(const dq_winograd_band *band, int64_t from, int64_t end);
 
