@@ -150,13 +150,47 @@ static void trials_are_judged_on_other_pictures(void **state) {
   }
 }
 
+// A detector of two heads, compared with itself: each head of each picture is compared with its own, so that no
+// prediction has moved.
+static void heads_of_a_detector(void **state) {
+  static const char decode[] = "[{\"name\": \"y\", \"classes\": 1, \"anchors\": [[2, 2]], \"scale_x_y\": 1},"
+                               " {\"name\": \"z\", \"classes\": 1, \"anchors\": [[4, 4]], \"scale_x_y\": 1}]";
+  network *it = *state;
+  dq_graph *graph = it->graph;
+  dq_graph_set_opset(graph, "", 13, NULL);
+  network_conv(it, network_value(it, "x"), "y", 3, 6, 3, 1);
+  network_conv(it, network_value(it, "x"), "z", 3, 6, 3, 1);
+  network_finish(it);
+  dq_value *heads[] = {network_value(it, "y"), network_value(it, "z")};
+  heads[0]->rank = -1, heads[1]->is_output = true;
+  graph->outputs = heads, graph->output_count = 2;
+  dq_error error;
+  assert_int_equal(dq_graph_set_property(graph, "decode", decode, &error), DQ_OK);
+  const dq_evaluator_options options = {.graph = graph, .shapes = &no_shapes, .data = it->data, .pictures = PICTURES};
+  dq_evaluator evaluator;
+  double noise[PICTURES];
+  dq_score score = {.noise = noise};
+  assert_int_equal(dq_evaluator_open(&evaluator, &options, &it->context, it->arena, &error), DQ_OK);
+  assert_true(evaluator.detects);
+  assert_int_equal(dq_evaluate(&evaluator, graph, &score, &error), DQ_OK);
+  for (int p = 0; p < PICTURES; p++) {
+    assert_true(evaluator.signal[p] > 0);
+    assert_true(evaluator.moved[p] == 0);
+  }
+  dq_evaluator_close(&evaluator);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, network_start, network_end)
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(arguments_are_found_through_moves), TEST(a_cast_only_converts),
-      TEST(an_input_is_no_argument),           TEST(trials_compare_the_argument_of_the_last_softmax),
-      TEST(features_beside_few_outputs),       TEST(trials_are_judged_on_other_pictures),
+      TEST(arguments_are_found_through_moves),
+      TEST(a_cast_only_converts),
+      TEST(an_input_is_no_argument),
+      TEST(trials_compare_the_argument_of_the_last_softmax),
+      TEST(features_beside_few_outputs),
+      TEST(heads_of_a_detector),
+      TEST(trials_are_judged_on_other_pictures),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
