@@ -175,7 +175,7 @@ static void heads_of_a_detector(void **state) {
   assert_int_equal(dq_evaluate(&evaluator, graph, &score, &error), DQ_OK);
   for (int p = 0; p < PICTURES; p++) {
     assert_true(evaluator.signal[p] > 0);
-    assert_true(evaluator.moved[p] == 0);
+    assert_true(evaluator.moved[p] < 1e-12 * evaluator.signal[p]); // overlaps are rounded
   }
   dq_evaluator_close(&evaluator);
 }
