@@ -157,6 +157,7 @@ static void heads_of_a_detector(void **state) {
                                " {\"name\": \"z\", \"classes\": 1, \"anchors\": [[4, 4]], \"scale_x_y\": 1}]";
   network *it = *state;
   dq_graph *graph = it->graph;
+  network_steps(it, (const float[]){0, 0, 0}, (const float[]){0.01f, 0.01f, 0.01f}, (const int[]){50, 60, 70});
   dq_graph_set_opset(graph, "", 13, NULL);
   network_conv(it, network_value(it, "x"), "y", 3, 6, 3, 1);
   network_conv(it, network_value(it, "x"), "z", 3, 6, 3, 1);
