@@ -11,6 +11,7 @@ typedef struct tune_options {
   dq_report_options report;
   const char *wisdom;
   double time_limit;
+  bool exhaustive;
   int64_t batch;
   int sums;
   dq_option_list shapes;
@@ -29,6 +30,10 @@ static const dq_option rows[] = {
      .details =
          "Without XDG_CACHE_HOME the file is ~/.cache/dq/wisdom. It is text, one record a line; files are merged "
          "by cat. What it knows is not measured again."},
+    {.name = "exhaustive",
+     .type = DQ_OPTION_FLAG,
+     DQ_INTO(tune_options, exhaustive),
+     .help = "measure all candidates, also of shapes that are known, not the most promising fifth of each shape"},
     {.name = "conv",
      .type = DQ_OPTION_ENUM,
      .choices = "auto|direct",
@@ -86,7 +91,8 @@ static dq_status show(const tune_options *options, const dq_tune_report *tuned, 
 
 static dq_status tune(const tune_options *options, const dq_graph *graph, dq_wisdom *wisdom, const dq_context *context,
                       dq_arena *arena, dq_error *error) {
-  dq_tune_options settings = {.any_sums = options->sums == SUMS_AUTO, .time_limit = options->time_limit};
+  dq_tune_options settings = {
+      .any_sums = options->sums == SUMS_AUTO, .exhaustive = options->exhaustive, .time_limit = options->time_limit};
   dq_tune_report tuned;
   DQ_TRY(dq_read_shapes(&options->shapes, graph, options->batch, arena, &settings.shapes, error));
   DQ_TRY(dq_tune(&tuned, graph, &settings, wisdom, context, arena, error));
@@ -129,7 +135,8 @@ const dq_command dq_verb_tune = {
     .usage = "MODEL [--threads N] [--time-limit 60s] [--wisdom FILE] [options]",
     .description =
         "Runs the model on random numbers and measures, for every distinct shape of a step, other algorithms, sizes of "
-        "blocks and one thread alone, each in turns with the usual choice, in runs of the whole network. A choice is "
+        "blocks and one thread alone, each in turns with the usual choice, in runs of the whole network: of all "
+        "candidates the fifth that a cost model, fitted from the file, expects to be fastest. A choice is "
         "taken where the 95 % confidence interval of its time ratio ends below 0.98, also when it is measured once "
         "more. At the end the network with all choices runs in turns with the usual one; where it is not faster, none "
         "of them is used. No bit of a result changes.\n\n"
@@ -142,6 +149,8 @@ const dq_command dq_verb_tune = {
                 "dq-tune model.onnx\n"
                 "# for runs with one thread\n"
                 "dq-tune model.onnx --threads 1 --time-limit 5m\n"
+                "# all candidates, and what a fifth of them loses\n"
+                "dq-tune model.onnx --threads 1 --time-limit 10m --exhaustive\n"
                 "# what it brought, in a process of its own\n"
                 "dq-bench model.onnx --threads 1\n"
                 "dq-bench model.onnx --threads 1 --no-wisdom",

@@ -17,6 +17,8 @@ typedef struct dq_model_tune_options {
   double time_limit; // seconds, above 0, which the measurement takes, about; default 60
   int64_t batch;     // size of the first dimension of inputs where the model leaves it open, 1 to 65536; default 1
   const char *const *shapes;
+  int exhaustive; // 1: all candidates are measured, also of shapes that are known; 0: the most promising fifth; default
+                  // 0
 } dq_model_tune_options;
 
 typedef struct dq_model_tune_facts {
@@ -29,6 +31,8 @@ typedef struct dq_model_tune_facts {
   // Median seconds of a run of the network as usual and with the choices, the median of the ratios of runs in turns,
   // and its 95 % confidence interval; all 0: no choice was faster by it.
   double before, after, ratio, ratio_low, ratio_high;
+  // Candidates of the shapes that were not known: all, and those that this call measured.
+  int candidates, candidates_measured;
 } dq_model_tune_facts;
 
 typedef struct dq_model_tune_row {

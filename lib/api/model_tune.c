@@ -17,9 +17,11 @@ static dq_status tune(dq_model *model, const dq_model_tune_options *options, dq_
     return dq_fail(error, DQ_USAGE, "time_limit is %g, expected more than 0, at most 1e9", given.time_limit);
   if (given.batch < 1 || given.batch > 65536)
     return dq_fail(error, DQ_USAGE, "batch is %lld, expected 1 to 65536", (long long)given.batch);
+  if (given.exhaustive != 0 && given.exhaustive != 1)
+    return dq_fail(error, DQ_USAGE, "exhaustive is %d, expected 0 or 1", given.exhaustive);
   if (!engine->wisdom) return dq_fail(error, DQ_USAGE, "the engine was opened without wisdom");
   if (!(model->tune_arena = dq_context_arena(&engine->context))) return dq_fail_memory(error, 0);
-  dq_tune_options settings = {.time_limit = given.time_limit};
+  dq_tune_options settings = {.time_limit = given.time_limit, .exhaustive = given.exhaustive};
   DQ_TRY(dq_api_shapes(given.shapes, (const dq_graph *const[]){model->graph}, 1, given.batch, model->tune_arena,
                        &settings.shapes, error));
   DQ_TRY(dq_tune(&model->tuned, model->graph, &settings, engine->wisdom, &engine->context, model->tune_arena, error));
@@ -35,7 +37,9 @@ static void give_facts(const dq_tune_report *tuned, dq_model_tune_facts *facts) 
                                .chosen = tuned->chosen,
                                .out_of_time = tuned->out_of_time,
                                .kept = tuned->kept,
-                               .runs = tuned->runs};
+                               .runs = tuned->runs,
+                               .candidates = tuned->candidates,
+                               .candidates_measured = tuned->tried};
   if (tuned->has_network) {
     known.before = tuned->network.before.median, known.after = tuned->network.after.median;
     known.ratio = tuned->network.ratio;

@@ -1,6 +1,8 @@
 // Tables of tuning.
 #include "lib/report/report_tune.h"
 
+#include <math.h>
+
 #define DQ_COUNT_OF(array) ((int)(sizeof(array) / sizeof *(array)))
 
 static const dq_column shape_columns[] = {
@@ -31,6 +33,10 @@ static const dq_column network_columns[] = {
     {"known", "Shapes known before", DQ_COLUMN_INT, NULL, 0, 0, 0},
     {"measured", "Shapes measured now", DQ_COLUMN_INT, NULL, 0, 0, 0},
     {"chosen", "Shapes not computed as usual", DQ_COLUMN_INT, NULL, 0, 0, 0},
+    {"candidates", "Candidates", DQ_COLUMN_INT, NULL, 0, 0, 0},
+    {"candidates_known", "Candidates known before", DQ_COLUMN_INT, NULL, 0, 0, 0},
+    {"candidates_measured", "Candidates measured now", DQ_COLUMN_INT, NULL, 0, 0, 0},
+    {"part_loss", "Loss by a fifth of them", DQ_COLUMN_PERCENT, NULL, 2, 0, 0},
     {"runs", "Runs of the network", DQ_COLUMN_INT, NULL, 0, 0, 0},
     {"threads", "Threads", DQ_COLUMN_INT, NULL, 0, 0, 0},
     {"control_low", "Equal plans, time ratio from", DQ_COLUMN_REAL, NULL, 3, 0, 0},
@@ -47,6 +53,15 @@ static const dq_column network_columns[] = {
     {"used", "Choices are used", DQ_COLUMN_BOOL, NULL, 0, 0, 0},
 };
 static const dq_table_layout network_layout = {"network", NULL, network_columns, DQ_COUNT_OF(network_columns), true};
+
+static const dq_column family_columns[] = {
+    {"family", "Family", DQ_COLUMN_TEXT, NULL, 0, 48, 0},
+    {"candidates", "Candidates", DQ_COLUMN_INT, NULL, 0, 0, 0},
+    {"measured", "Measured", DQ_COLUMN_INT, NULL, 0, 0, 0},
+    {"correlation", "Rank correlation", DQ_COLUMN_REAL, NULL, 3, 0, 0},
+};
+static const dq_table_layout family_layout = {"families", "Candidates of shapes", family_columns,
+                                              DQ_COUNT_OF(family_columns), false};
 
 static void put_times(dq_table *table, const dq_record *record) {
   const double milli = 1e3;
@@ -85,6 +100,10 @@ static void put_network(dq_table *table, const dq_tune_report *tuned, int thread
   dq_table_put_int(table, "known", tuned->known);
   dq_table_put_int(table, "measured", tuned->measured);
   dq_table_put_int(table, "chosen", tuned->chosen);
+  dq_table_put_int(table, "candidates", tuned->candidates);
+  dq_table_put_int(table, "candidates_known", tuned->tried_before);
+  dq_table_put_int(table, "candidates_measured", tuned->tried);
+  if (tuned->has_part_loss) dq_table_put_real(table, "part_loss", 100 * tuned->part_loss);
   dq_table_put_int(table, "runs", tuned->runs);
   dq_table_put_int(table, "threads", threads);
   if (tuned->has_control) {
@@ -95,11 +114,23 @@ static void put_network(dq_table *table, const dq_tune_report *tuned, int thread
   dq_table_put_bool(table, "used", tuned->chosen > 0);
 }
 
+static void put_families(dq_table *table, const dq_tune_report *tuned) {
+  for (int f = 0; f < tuned->family_count; f++) {
+    const dq_tune_family *family = &tuned->families[f];
+    dq_table_row(table);
+    dq_table_put_text(table, "family", family->name);
+    dq_table_put_int(table, "candidates", family->candidates);
+    dq_table_put_int(table, "measured", family->measured);
+    if (!isnan(family->correlation)) dq_table_put_real(table, "correlation", family->correlation);
+  }
+}
+
 void dq_report_tune(dq_report *report, const dq_tune_report *tuned, int threads) {
   double gains = 0;
   dq_table *shapes = dq_report_table(report, &shape_layout);
   dq_table_column_files_only(shapes, "run");
   for (int i = 0; i < tuned->shape_count; i++) gains += tuned->shapes[i].gain;
   for (int i = 0; i < tuned->shape_count; i++) put_shape(shapes, &tuned->shapes[i], gains);
+  if (tuned->family_count) put_families(dq_report_table(report, &family_layout), tuned);
   put_network(dq_report_table(report, &network_layout), tuned, threads);
 }

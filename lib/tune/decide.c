@@ -4,8 +4,9 @@
 
 #include "lib/tune/tune.h"
 
-dq_tune_decision dq_tune_decide(const dq_time_ratio *ratio, int64_t rounds) {
+dq_tune_decision dq_tune_decide(const dq_time_ratio *ratio, double best, int64_t rounds) {
   if (rounds < DQ_TUNE_LEAST_ROUNDS) return DQ_TUNE_UNDECIDED;
+  if (ratio->low > best) return DQ_TUNE_NOT_FASTER;
   if (ratio->high < DQ_TUNE_FASTER) return DQ_TUNE_IS_FASTER;
   return ratio->low > DQ_TUNE_FASTER || rounds >= DQ_TUNE_MOST_ROUNDS ? DQ_TUNE_NOT_FASTER : DQ_TUNE_UNDECIDED;
 }

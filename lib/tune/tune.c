@@ -15,16 +15,34 @@ static const double CONTROL_SECONDS = 1;
 
 // ---- What is known ----
 
+// Takes the record of the wisdom that counts, if there is one.
+static bool take_record(const dq_tuner *tuner, dq_tune_task *task) {
+  const dq_record *record = dq_wisdom_find(tuner->wisdom, task->shape.run);
+  if (!record) return false;
+  task->shape.has_record = true;
+  task->shape.record = *record;
+  task->shape.record.run = task->shape.run; // the wisdom may move its own
+  task->best = record->withdrawn ? (dq_step_choice){{0}} : record->choice;
+  return true;
+}
+
 static void look_up(dq_tuner *tuner, dq_tune_report *report) {
   for (int t = 0; t < tuner->task_count; t++) {
+    dq_tune_shape *shape = &tuner->tasks[t].shape;
+    shape->was_known = take_record(tuner, &tuner->tasks[t]);
+    report->known += shape->was_known;
+  }
+}
+
+// With options->exhaustive shapes with a candidate that was never measured count as not known.
+static void reopen(dq_tuner *tuner, dq_tune_report *report) {
+  for (int t = 0; t < tuner->task_count; t++) {
     dq_tune_task *task = &tuner->tasks[t];
-    const dq_record *record = dq_wisdom_find(tuner->wisdom, task->shape.run);
-    if (!record) continue;
-    task->shape.has_record = task->shape.was_known = true;
-    task->shape.record = *record;
-    task->shape.record.run = task->shape.run; // the wisdom may move its own
-    if (!record->withdrawn) task->best = record->choice;
-    report->known++;
+    if (!task->shape.has_record || task->tried == task->candidate_count) continue;
+    task->shape.has_record = task->shape.was_known = false;
+    task->best = (dq_step_choice){{0}};
+    for (int c = 0; c < task->candidate_count; c++) dq_tune_adopt(task, &task->candidates[c]);
+    report->known--;
   }
 }
 
@@ -53,13 +71,6 @@ static int count_choices(const dq_tuner *tuner) {
   int count = 0;
   for (int t = 0; t < tuner->task_count; t++) count += !dq_choice_is_usual(&tuner->tasks[t].best);
   return count;
-}
-
-static dq_status add(dq_tuner *tuner, const dq_record *record, dq_error *error) {
-  bool kept;
-  DQ_TRY(dq_wisdom_add(tuner->wisdom, record, &kept, error));
-  tuner->kept = tuner->kept && kept;
-  return DQ_OK;
 }
 
 // ---- Whole runs ----
@@ -109,12 +120,15 @@ static dq_status compare_equals(dq_tuner *tuner, dq_plan *again, dq_tune_report 
   return DQ_OK;
 }
 
-// Shares of the usual time, of the faster of two runs.
+// Shares of the usual time and times of steps, of the faster of two runs.
 static dq_status measure_shares(dq_tuner *tuner, dq_error *error) {
   double whole[2], times[2][tuner->task_count + 1];
   for (int i = 0; i < 2; i++) DQ_TRY(dq_tuner_run(tuner, tuner->usual, &whole[i], times[i], error));
-  for (int t = 0; t < tuner->task_count; t++)
-    tuner->tasks[t].shape.share = fmin(1, fmin(times[0][t], times[1][t]) / fmin(whole[0], whole[1]));
+  for (int t = 0; t < tuner->task_count; t++) {
+    double seconds = fmin(times[0][t], times[1][t]);
+    tuner->tasks[t].shape.share = fmin(1, seconds / fmin(whole[0], whole[1]));
+    tuner->tasks[t].seconds = fmax(seconds, 1e-9) / tuner->tasks[t].shape.steps;
+  }
   return DQ_OK;
 }
 
@@ -161,7 +175,7 @@ static dq_status withdraw(dq_tuner *tuner, dq_error *error) {
     dq_tune_task *task = &tuner->tasks[t];
     if (dq_choice_is_usual(&task->best)) continue;
     task->shape.record.withdrawn = true;
-    DQ_TRY(add(tuner, &task->shape.record, error));
+    DQ_TRY(dq_tuner_add(tuner, &task->shape.record, error));
   }
   return DQ_OK;
 }
@@ -182,7 +196,7 @@ static dq_status settle(dq_tuner *tuner, dq_tune_report *report, dq_error *error
   if (!known && report->has_network) {
     status = run_whole(tuner, tuned, &report->network, error);
     if (status == DQ_OK && report->network.withdrawn) status = withdraw(tuner, error);
-    if (status == DQ_OK) status = add(tuner, &report->network, error);
+    if (status == DQ_OK) status = dq_tuner_add(tuner, &report->network, error);
   }
   dq_plan_free(tuned);
   return status;
@@ -193,13 +207,17 @@ static dq_status keep_new(dq_tuner *tuner, dq_tune_report *report, dq_error *err
     const dq_tune_shape *shape = &tuner->tasks[t].shape;
     if (!shape->has_record || shape->was_known) continue;
     report->measured++;
-    DQ_TRY(add(tuner, &shape->record, error));
+    DQ_TRY(dq_tuner_add(tuner, &shape->record, error));
   }
+  // A shape that was opened again may have an earlier record that counts more, or that is all there is.
+  for (int t = 0; t < tuner->task_count; t++) take_record(tuner, &tuner->tasks[t]);
   return DQ_OK;
 }
 
 static dq_status course(dq_tuner *tuner, dq_tune_report *report, dq_error *error) {
   look_up(tuner, report);
+  if (tuner->options->exhaustive || !all_known(tuner)) DQ_TRY(dq_tune_list(tuner, error));
+  if (tuner->options->exhaustive) reopen(tuner, report);
   if (!all_known(tuner)) {
     tuner->search_end = dq_seconds() + SEARCH_PART * tuner->options->time_limit;
     DQ_TRY(run_control(tuner, report, error));
@@ -207,6 +225,7 @@ static dq_status course(dq_tuner *tuner, dq_tune_report *report, dq_error *error
     DQ_TRY(dq_tune_search(tuner, &report->out_of_time, error));
     DQ_TRY(dq_tune_confirm(tuner, report->out_of_time, error));
     DQ_TRY(keep_new(tuner, report, error));
+    DQ_TRY(dq_tune_count(tuner, report, error));
   }
   return settle(tuner, report, error);
 }

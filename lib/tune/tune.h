@@ -3,6 +3,7 @@
 #define DQ_TUNE_TUNE_H
 
 #include "lib/measure/bench.h"
+#include "lib/tune/cost_model.h"
 #include "lib/wisdom/wisdom.h"
 
 // ---- The rule ----
@@ -15,20 +16,38 @@ enum { DQ_TUNE_LEAST_ROUNDS = 8, DQ_TUNE_MOST_ROUNDS = 64 };
 
 typedef enum dq_tune_decision { DQ_TUNE_UNDECIDED, DQ_TUNE_IS_FASTER, DQ_TUNE_NOT_FASTER } dq_tune_decision;
 
-// What `rounds` ratios say, whose median and interval is `ratio`: undecided below DQ_TUNE_LEAST_ROUNDS and where the
-// interval holds DQ_TUNE_FASTER, but at DQ_TUNE_MOST_ROUNDS, where a tie is not faster.
-dq_tune_decision dq_tune_decide(const dq_time_ratio *ratio, int64_t rounds);
+// What `rounds` ratios say, whose median and interval is `ratio`: faster where the interval ends below DQ_TUNE_FASTER,
+// not faster where it begins above that, or above `best`, the end of the interval of the best choice so far; undecided
+// else, and below DQ_TUNE_LEAST_ROUNDS. At DQ_TUNE_MOST_ROUNDS what is undecided is not faster.
+dq_tune_decision dq_tune_decide(const dq_time_ratio *ratio, double best, int64_t rounds);
 // Whether the interval of two equal plans reaches too far.
 bool dq_tune_too_noisy(const dq_time_ratio *control);
 
 // The quantiles of count > 0 times, in seconds. DQ_SYSTEM: there is no memory.
 dq_status dq_tune_quantiles(dq_quantiles *quantiles, const double *times, int64_t count, dq_error *error);
 
+// ---- Predictions ----
+
+// How many candidates of a shape are measured of `count`, without dq_tune_options.exhaustive: a fifth, rounded up.
+int dq_tune_part(int count);
+
+// Spearman's rank correlation of two rows of `count` numbers, equal ones with the mean of their ranks: Pearson's
+// correlation of the ranks, -1 to 1. NAN: there are fewer than 3, or those of a row are all equal.
+double dq_rank_correlation(const double *a, const double *b, int count);
+
+// Shapes with the same operator, type of the first input and kernel.
+typedef struct dq_tune_family {
+  char name[DQ_FAMILY_TEXT];
+  int candidates, measured; // by this call
+  double correlation;       // of the time ratios expected and measured, over those measured; NAN: there is none
+} dq_tune_family;
+
 // ---- Tuning a network ----
 
 typedef struct dq_tune_options {
   dq_shape_request shapes;
   bool any_sums;     // convolutions are those of DQ_CONV_AUTO, else of DQ_CONV_SAME_BITS
+  bool exhaustive;   // measures all candidates, also of shapes that are known
   double time_limit; // seconds, above 0; runs of the network of a second together are made in any case
 } dq_tune_options;
 
@@ -49,15 +68,27 @@ typedef struct dq_tune_report {
   dq_tune_shape *shapes;                    // [shape_count], the largest share first
   int shape_count, known, measured, chosen; // chosen: shapes with another choice than the usual one
   int steps;                                // of the network
-  int64_t runs;                             // of the network that were made; 0: nothing was measured
-  bool out_of_time;                         // shapes are left
-  bool noisy;                               // the machine is too noisy to tell, nothing was written
-  bool kept;                                // false: a record could not be written
+  dq_tune_family *families;                 // [family_count], of the shapes that were not known
+  int family_count;
+  int candidates;     // of these shapes
+  int tried_before;   // of the candidates, in earlier searches
+  int tried;          // of the candidates, in this one
+  bool has_part_loss; // with `exhaustive`, where all candidates were measured by this call
+  double part_loss;   // see dq_tune_part_loss
+  int64_t runs;       // of the network that were made; 0: nothing was measured
+  bool out_of_time;   // shapes are left
+  bool noisy;         // the machine is too noisy to tell, nothing was written
+  bool kept;          // false: a record could not be written
   bool has_control;
   dq_time_ratio control; // of two equal plans
   bool has_network;      // the network as a whole was measured, now or before
   dq_record network;     // `withdrawn`: with the choices it was not faster, they are not used
 } dq_tune_report;
+
+// What the network loses when each shape takes the fastest of the first part (dq_tune_part) of its candidates instead
+// of the fastest of all: the time that it takes longer, as a share of the time of the network with the fastest of all.
+// shares: of the usual time, 0 to 1; part[i], all[i]: time ratio of the fastest, 1 where it is the usual choice.
+double dq_tune_part_loss(const double *shares, const double *part, const double *all, int count);
 
 // Tunes a graph: measures what `wisdom` does not know, and adds it. Everything in the report is in the arena. DQ_OK
 // also where the machine is too noisy (report->noisy). Statuses as dq_session_open; DQ_CONDITION: the network is too

@@ -38,16 +38,25 @@ dq_status dq_tuner_run(dq_tuner *tuner, dq_plan *plan, double *seconds, double *
   return DQ_OK;
 }
 
-dq_status dq_tuner_duel(dq_tuner *tuner, dq_plan *plan, int64_t round, dq_error *error) {
+dq_status dq_tuner_duel(dq_tuner *tuner, dq_plan *plan, dq_error *error) {
   double whole, times[2][tuner->task_count + 1];
   for (int turn = 0; turn < 2; turn++) {
-    int side = (int)(round + turn) % 2;
+    int side = (int)(tuner->duels + turn) % 2;
     DQ_TRY(dq_tuner_run(tuner, side ? plan : tuner->usual, &whole, times[side], error));
   }
+  tuner->duels++;
   for (int t = 0; t < tuner->task_count; t++) {
-    tuner->tasks[t].usual[round] = times[0][t];
-    tuner->tasks[t].tried[round] = times[1][t];
+    dq_tune_task *task = &tuner->tasks[t];
+    task->usual[task->rounds] = times[0][t] / task->shape.steps;
+    task->timed[task->rounds++] = times[1][t] / task->shape.steps;
   }
+  return DQ_OK;
+}
+
+dq_status dq_tuner_add(dq_tuner *tuner, const dq_record *record, dq_error *error) {
+  bool stored;
+  DQ_TRY(dq_wisdom_add(tuner->wisdom, record, &stored, error));
+  tuner->kept = tuner->kept && stored;
   return DQ_OK;
 }
 
@@ -62,14 +71,14 @@ static dq_tune_task *find_task(dq_tuner *tuner, const char *run) {
 static dq_status add_task(dq_tuner *tuner, int step, const char *run, dq_error *error) {
   const dq_node *node = dq_plan_step(tuner->usual, step, NULL);
   dq_tune_task *task = &tuner->tasks[tuner->task_count++];
-  *task = (dq_tune_task){.first = step, .knobs = dq_plan_step_knobs(tuner->usual, step), .ratio = {.median = 1}};
+  *task = (dq_tune_task){.first = step, .running = -1, .ratio = {1, 1, 1, 0}};
   const char *name = node->name[0] ? node->name : node->outputs[0] ? node->outputs[0]->name : "";
   task->shape = (dq_tune_shape){.run = dq_arena_strdup(tuner->arena, run),
                                 .name = dq_arena_strdup(tuner->arena, name),
                                 .op_type = dq_arena_strdup(tuner->arena, node->op_type),
                                 .algorithm = dq_plan_step_algorithm(tuner->usual, step)};
   task->usual = DQ_NEW_ARRAY(tuner->arena, DQ_TUNE_MOST_ROUNDS, double);
-  task->tried = DQ_NEW_ARRAY(tuner->arena, DQ_TUNE_MOST_ROUNDS, double);
+  task->timed = DQ_NEW_ARRAY(tuner->arena, DQ_TUNE_MOST_ROUNDS, double);
   return dq_arena_exhausted(tuner->arena) ? dq_fail_memory(error, sizeof *task) : DQ_OK;
 }
 

@@ -173,6 +173,10 @@ const dq_record *dq_wisdom_find_tried(const dq_wisdom *wisdom, const char *run, 
   return NULL;
 }
 
+int dq_wisdom_count(const dq_wisdom *wisdom) { return wisdom->count; }
+
+const dq_record *dq_wisdom_at(const dq_wisdom *wisdom, int index) { return &wisdom->records[index]; }
+
 // ---- Adding ----
 
 // Makes the folders that the file of the user lies in.

@@ -76,6 +76,9 @@ const dq_record *dq_wisdom_find_tried(const dq_wisdom *wisdom, const char *run, 
 // the least `high`; where all are withdrawn, one of these. NULL: there is none. Holds until the next dq_wisdom_add.
 // `wisdom` NULL: NULL.
 const dq_record *dq_wisdom_find(const dq_wisdom *wisdom, const char *run);
+// All records, in the order of their runs; `index` from 0 to dq_wisdom_count - 1. They hold as dq_wisdom_find's.
+int dq_wisdom_count(const dq_wisdom *wisdom);
+const dq_record *dq_wisdom_at(const dq_wisdom *wisdom, int index);
 // Adds a record, which is copied with its run, and appends one line to the file, in one write behind what other
 // processes have added meanwhile; folders that are missing are made. *stored is false when there is no file, it cannot
 // be written, or the line would be longer than DQ_WISDOM_LINE; the record still counts for this process. Sorts all

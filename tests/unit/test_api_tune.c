@@ -27,12 +27,14 @@ static void wrong_options(void **state) {
   dq_model *model = api_load(); // its engine has no wisdom
   dq_model_tune_options options;
   dq_model_tune_defaults(&options, sizeof options);
-  assert_true(options.time_limit == 60 && options.batch == 1);
+  assert_true(options.time_limit == 60 && options.batch == 1 && !options.exhaustive);
   api_expect(dq_model_tune(model, &options, NULL, &api_failure), DQ_CODE_USAGE, "without wisdom");
   options.time_limit = 0;
   api_expect(dq_model_tune(model, &options, NULL, &api_failure), DQ_CODE_USAGE, "time_limit is 0");
   options.time_limit = 1, options.batch = 0;
   api_expect(dq_model_tune(model, &options, NULL, &api_failure), DQ_CODE_USAGE, "batch is 0");
+  options.batch = 1, options.exhaustive = 2;
+  api_expect(dq_model_tune(model, &options, NULL, &api_failure), DQ_CODE_USAGE, "exhaustive is 2");
   assert_false(dq_model_tune_at(model, 0, NULL));
   dq_model_free(model);
 }
@@ -62,6 +64,7 @@ static void what_is_measured_is_kept(void **state) {
       assert_int_equal(used, facts.chosen);
       assert_int_equal(known, facts.known + facts.measured);
       assert_int_equal(facts.known, measured);
+      assert_true(facts.candidates_measured <= facts.candidates && facts.candidates >= facts.measured);
       assert_true(facts.kept && (facts.ratio == 0 || facts.chosen == 0 || facts.ratio_high < 1));
       if (facts.known == facts.shapes) assert_int_equal(facts.measured, 0);
       measured = facts.known + facts.measured;

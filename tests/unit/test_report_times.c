@@ -1,5 +1,6 @@
 // Reports of times, from times that are given: every figure and every line of a file. The expected texts were recorded,
 // and their figures are those of the numbers in front of them.
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -59,11 +60,21 @@ static const char tuned_table[] =
     "                                                                                      not "
     "measured\n"
     "\n"
+    "Candidates of shapes\n"
+    "Family            Candidates  Measured  Rank correlation\n"
+    "--------------------------------------------------------\n"
+    "Conv float32 3x3          40        29             0.875\n"
+    "Gemm float32              10         1                  \n"
+    "\n"
     "Steps of the network:         7\n"
     "Shapes with a choice:         4\n"
     "Shapes known before:          5\n"
     "Shapes measured now:          6\n"
     "Shapes not computed as usual: 1\n"
+    "Candidates:                   50\n"
+    "Candidates known before:      20\n"
+    "Candidates measured now:      30\n"
+    "Loss by a fifth of them:      0.25 %\n"
     "Runs of the network:          8\n"
     "Threads:                      3\n"
     "Equal plans, time ratio from: 0.969\n"
@@ -90,6 +101,9 @@ static const char tuned_json[] = "{\n"
                                  "    \"known\": 5,\n"
                                  "    \"measured\": 6,\n"
                                  "    \"chosen\": 0,\n"
+                                 "    \"candidates\": 50,\n"
+                                 "    \"candidates_known\": 20,\n"
+                                 "    \"candidates_measured\": 30,\n"
                                  "    \"runs\": 8,\n"
                                  "    \"threads\": 3,\n"
                                  "    \"used\": false\n"
@@ -149,7 +163,15 @@ static void tuning(void **state) {
   };
   assert_true(dq_choice_parse("threads=1", &shapes[1].record.choice));
   shapes[1].record.withdrawn = true;
+  dq_tune_family families[] = {{"Conv float32 3x3", 40, 29, 0.875}, {"Gemm float32", 10, 1, NAN}};
   dq_tune_report tuned = {.shapes = shapes,
+                          .families = families,
+                          .family_count = 2,
+                          .candidates = 50,
+                          .tried_before = 20,
+                          .tried = 30,
+                          .has_part_loss = true,
+                          .part_loss = 0.0025,
                           .shape_count = 4,
                           .known = 5,
                           .measured = 6,
@@ -164,6 +186,7 @@ static void tuning(void **state) {
   assert_string_equal(text, tuned_table);
   free(text);
   tuned.has_control = tuned.has_network = false, tuned.chosen = 0, tuned.shape_count = 0;
+  tuned.family_count = 0, tuned.has_part_loss = false;
   text = tuned_text(&tuned, DQ_FORMAT_JSON);
   assert_string_equal(text, tuned_json);
   free(text);

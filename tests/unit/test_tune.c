@@ -17,7 +17,7 @@ static dq_tune_decision decide(double first, double second, int64_t rounds) {
     tried[i] = (i % 2 ? second : first) * usual[i];
   }
   assert_int_equal(dq_time_ratio_of(&ratio, tried, usual, rounds, NULL), DQ_OK);
-  return dq_tune_decide(&ratio, rounds);
+  return dq_tune_decide(&ratio, 1, rounds);
 }
 
 static void a_clear_difference_is_taken_soon(void **state) {
@@ -49,9 +49,9 @@ static void one_disturbed_run_of_many_does_not_decide(void **state) {
   dq_time_ratio ratio;
   for (int i = 0; i < 16; i++) tried[i] = i == 5 ? 4 : 0.9, usual[i] = 1;
   assert_int_equal(dq_time_ratio_of(&ratio, tried, usual, 8, NULL), DQ_OK);
-  assert_int_equal(dq_tune_decide(&ratio, 8), DQ_TUNE_UNDECIDED);
+  assert_int_equal(dq_tune_decide(&ratio, 1, 8), DQ_TUNE_UNDECIDED);
   assert_int_equal(dq_time_ratio_of(&ratio, tried, usual, 16, NULL), DQ_OK);
-  assert_int_equal(dq_tune_decide(&ratio, 16), DQ_TUNE_IS_FASTER);
+  assert_int_equal(dq_tune_decide(&ratio, 1, 16), DQ_TUNE_IS_FASTER);
 }
 
 static void equal_plans_say_how_noisy_it_is(void **state) {
@@ -59,6 +59,47 @@ static void equal_plans_say_how_noisy_it_is(void **state) {
   assert_false(dq_tune_too_noisy(&(dq_time_ratio){.low = 0.951, .high = 1.049}));
   assert_true(dq_tune_too_noisy(&(dq_time_ratio){.low = 0.949, .high = 1.01}));
   assert_true(dq_tune_too_noisy(&(dq_time_ratio){.low = 0.99, .high = 1.051}));
+}
+
+static void what_is_above_the_best_so_far_is_cut(void **state) {
+  (void)state;
+  const dq_time_ratio ratio = {.median = 0.92, .low = 0.9, .high = 0.99};
+  assert_int_equal(dq_tune_decide(&ratio, 1, 8), DQ_TUNE_UNDECIDED);
+  assert_int_equal(dq_tune_decide(&ratio, 0.91, 8), DQ_TUNE_UNDECIDED);
+  assert_int_equal(dq_tune_decide(&ratio, 0.89, 8), DQ_TUNE_NOT_FASTER);
+  assert_int_equal(dq_tune_decide(&ratio, 0.89, 7), DQ_TUNE_UNDECIDED);
+  assert_int_equal(dq_tune_decide(&(dq_time_ratio){.low = 0.9, .high = 0.95}, 0.89, 8), DQ_TUNE_NOT_FASTER);
+}
+
+// 1 - 6 * 4 / (5 * 24) = 0.8; with two equal ones, whose rank is 2.5: 4.5 / sqrt(4.5 * 5).
+static void rank_correlations(void **state) {
+  (void)state;
+  const double ascending[5] = {10, 20, 30, 40, 50}, swapped[5] = {0.2, 0.1, 0.4, 0.3, 7};
+  const double falling[4] = {4, 3, 2, -1}, equal[4] = {1, 2, 2, 3}, constant[4] = {2, 2, 2, 2};
+  assert_true(fabs(dq_rank_correlation(ascending, swapped, 5) - 0.8) < 1e-12);
+  assert_true(fabs(dq_rank_correlation(ascending, equal, 4) - 4.5 / sqrt(4.5 * 5)) < 1e-12);
+  assert_true(fabs(dq_rank_correlation(falling, ascending, 4) + 1) < 1e-12);
+  assert_true(isnan(dq_rank_correlation(ascending, constant, 4)));
+  assert_true(isnan(dq_rank_correlation(ascending, swapped, 2)));
+  assert_true(isnan(dq_rank_correlation(ascending, swapped, 0)));
+}
+
+static void a_fifth_of_the_candidates(void **state) {
+  (void)state;
+  assert_int_equal(dq_tune_part(0), 0);
+  assert_int_equal(dq_tune_part(1), 1);
+  assert_int_equal(dq_tune_part(5), 1);
+  assert_int_equal(dq_tune_part(6), 2);
+  assert_int_equal(dq_tune_part(44), 9);
+}
+
+// The network with the fastest of all takes 1 - 0.5 * 0.4 - 0.25 * 0.1 = 0.775 of its time, with those of a part
+// 0.5 * 0.2 + 0.25 * 0.1 = 0.125 more.
+static void loss_by_a_part(void **state) {
+  (void)state;
+  const double shares[2] = {0.5, 0.25}, part[2] = {0.8, 1}, all[2] = {0.6, 0.9};
+  assert_true(fabs(dq_tune_part_loss(shares, part, all, 2) - 0.125 / 0.775) < 1e-12);
+  assert_true(fabs(dq_tune_part_loss(shares, all, all, 2)) < 1e-12);
 }
 
 static void quantiles_of_five(void **state) {
@@ -78,6 +119,10 @@ int main(void) {
       cmocka_unit_test(a_tie_keeps_the_usual_choice),
       cmocka_unit_test(one_disturbed_run_of_many_does_not_decide),
       cmocka_unit_test(equal_plans_say_how_noisy_it_is),
+      cmocka_unit_test(what_is_above_the_best_so_far_is_cut),
+      cmocka_unit_test(rank_correlations),
+      cmocka_unit_test(a_fifth_of_the_candidates),
+      cmocka_unit_test(loss_by_a_part),
       cmocka_unit_test(quantiles_of_five),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

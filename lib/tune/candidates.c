@@ -1,0 +1,179 @@
+// What may be measured for each shape: every algorithm that fits, with every size of blocks that it reads.
+#include <string.h>
+
+#include "lib/kernels/conv/conv.h"
+#include "lib/tune/tune_internal.h"
+
+void dq_tune_adopt(dq_tune_task *task, const dq_tune_candidate *candidate) {
+  if (!candidate->tried || candidate->ratio.high >= DQ_TUNE_FASTER) return;
+  if (candidate->ratio.median >= task->ratio.median) return;
+  task->best = candidate->choice;
+  task->ratio = candidate->ratio;
+}
+
+// Adds a candidate, with what an earlier search measured of it.
+static dq_status add(dq_tuner *tuner, dq_tune_task *task, const dq_step_choice *choice, dq_error *error) {
+  if (dq_choice_same(choice, &task->named)) return DQ_OK;
+  if (task->candidate_count == task->candidate_capacity) {
+    int capacity = task->candidate_capacity ? 2 * task->candidate_capacity : 8;
+    dq_tune_candidate *more = DQ_NEW_ARRAY(tuner->arena, capacity, dq_tune_candidate);
+    if (!more) return dq_fail_memory(error, (size_t)capacity * sizeof *more);
+    if (task->candidate_count) memcpy(more, task->candidates, (size_t)task->candidate_count * sizeof *more);
+    task->candidates = more, task->candidate_capacity = capacity;
+  }
+  dq_tune_candidate *candidate = &task->candidates[task->candidate_count++];
+  *candidate = (dq_tune_candidate){.choice = *choice};
+  const dq_record *r = dq_wisdom_find_tried(tuner->wisdom, task->shape.run, choice);
+  if (!r) return DQ_OK;
+  candidate->tried = true;
+  candidate->ratio = (dq_time_ratio){.median = r->ratio, .low = r->low, .high = r->high};
+  task->tried++;
+  if (!task->shape.has_record) dq_tune_adopt(task, candidate);
+  return DQ_OK;
+}
+
+// Every size and number of threads of one algorithm.
+static dq_status add_sizes(dq_tuner *tuner, dq_tune_task *task, int algorithm, unsigned knobs, dq_error *error) {
+  enum { SIZES = 5 };
+  static const int sizes[SIZES] = {0, 1, -1, 2, -2};
+  bool has[DQ_KNOBS];
+  for (int k = 0; k < DQ_KNOBS; k++) has[k] = knobs & 1u << k;
+  for (int threads = 0; threads <= has[DQ_KNOB_OF_THREADS]; threads++)
+    for (int d = 0; d < (has[DQ_KNOB_OF_DEPTH] ? SIZES : 1); d++)
+      for (int c = 0; c < (has[DQ_KNOB_OF_COLUMNS] ? SIZES : 1); c++) {
+        const dq_step_choice choice = {{[DQ_KNOB_OF_ALGORITHM] = algorithm,
+                                        [DQ_KNOB_OF_COLUMNS] = sizes[c],
+                                        [DQ_KNOB_OF_DEPTH] = sizes[d],
+                                        [DQ_KNOB_OF_THREADS] = threads}};
+        DQ_TRY(add(tuner, task, &choice, error));
+      }
+  return DQ_OK;
+}
+
+static bool computes_by(const dq_plan *plan, const dq_tune_task *task, int algorithm) {
+  const char *name = dq_plan_step_algorithm(plan, task->first);
+  return name && !strcmp(name, dq_conv_choice_name((dq_conv_choice)algorithm));
+}
+
+// The candidates that keep the usual algorithm.
+static dq_status list_usual(dq_tuner *tuner, dq_error *error) {
+  for (int t = 0; t < tuner->task_count; t++) {
+    dq_tune_task *task = &tuner->tasks[t];
+    unsigned knobs = dq_plan_step_knobs(tuner->usual, task->first);
+    for (int a = DQ_CONV_AUTO + 1; knobs & 1u << DQ_KNOB_OF_ALGORITHM && a < DQ_CONV_CHOICES; a++)
+      if (dq_conv_is_candidate((dq_conv_choice)a) && computes_by(tuner->usual, task, a))
+        task->named.values[DQ_KNOB_OF_ALGORITHM] = a;
+    DQ_TRY(add_sizes(tuner, task, task->named.values[DQ_KNOB_OF_ALGORITHM], knobs, error));
+  }
+  return DQ_OK;
+}
+
+// Those of another algorithm, wherever it fits: the plan then computes by it.
+static dq_status list_algorithm(dq_tuner *tuner, int algorithm, dq_error *error) {
+  dq_plan *plan;
+  dq_status status = DQ_OK;
+  for (int t = 0; t < tuner->task_count; t++) {
+    dq_tune_task *task = &tuner->tasks[t];
+    task->trial = (dq_step_choice){{0}};
+    if (dq_plan_step_knobs(tuner->usual, task->first) & 1u << DQ_KNOB_OF_ALGORITHM)
+      task->trial.values[DQ_KNOB_OF_ALGORITHM] = algorithm;
+  }
+  DQ_TRY(dq_tuner_bind(tuner, false, &plan, error));
+  for (int t = 0; status == DQ_OK && t < tuner->task_count; t++) {
+    dq_tune_task *task = &tuner->tasks[t];
+    bool other = task->trial.values[DQ_KNOB_OF_ALGORITHM] && task->named.values[DQ_KNOB_OF_ALGORITHM] != algorithm;
+    if (other && computes_by(plan, task, algorithm))
+      status = add_sizes(tuner, task, algorithm, dq_plan_step_knobs(plan, task->first), error);
+  }
+  dq_plan_free(plan);
+  return status;
+}
+
+dq_status dq_tune_list(dq_tuner *tuner, dq_error *error) {
+  DQ_TRY(list_usual(tuner, error));
+  for (int a = DQ_CONV_AUTO + 1; a < DQ_CONV_CHOICES; a++)
+    if (dq_conv_is_candidate((dq_conv_choice)a)) DQ_TRY(list_algorithm(tuner, a, error));
+  return DQ_OK;
+}
+
+bool dq_tune_is_left(const dq_tuner *tuner, const dq_tune_task *task) {
+  int most = tuner->options->exhaustive ? task->candidate_count : dq_tune_part(task->candidate_count);
+  return task->tried < most;
+}
+
+// ---- Counting ----
+
+static dq_tune_family *find_family(dq_tune_report *report, const char *name) {
+  int f = 0;
+  while (f < report->family_count && strcmp(report->families[f].name, name)) f++;
+  dq_tune_family *family = &report->families[f];
+  if (f < report->family_count) return family;
+  *family = (dq_tune_family){.candidates = 0};
+  memcpy(family->name, name, sizeof family->name);
+  report->family_count++;
+  return family;
+}
+
+// The time ratios of the candidates of a family that were measured: into expected[] and measured[].
+static int collect(const dq_tuner *tuner, const char *family, double *expected, double *measured) {
+  int count = 0;
+  for (int t = 0; t < tuner->task_count; t++) {
+    const dq_tune_task *task = &tuner->tasks[t];
+    dq_run_shape shape;
+    if (!dq_run_shape_read(&shape, task->shape.run) || strcmp(shape.family, family)) continue;
+    for (int c = 0; c < task->candidate_count; c++)
+      if (task->candidates[c].measured) {
+        expected[count] = task->candidates[c].expected;
+        measured[count++] = task->candidates[c].ratio.median;
+      }
+  }
+  return count;
+}
+
+static void count_task(dq_tune_report *report, const dq_tune_task *task) {
+  dq_run_shape shape;
+  if (task->shape.was_known || !task->candidate_count || !dq_run_shape_read(&shape, task->shape.run)) return;
+  dq_tune_family *family = find_family(report, shape.family);
+  int measured = 0;
+  for (int c = 0; c < task->candidate_count; c++) measured += task->candidates[c].measured;
+  family->candidates += task->candidate_count;
+  family->measured += measured;
+  report->candidates += task->candidate_count;
+  report->tried += measured;
+  report->tried_before += task->tried - measured;
+}
+
+// The least time ratio that proved faster among the first `most` that were measured.
+static double fastest(const dq_tune_task *task, int most) {
+  dq_tune_task seen = {.ratio = {.median = 1}};
+  for (int c = 0; c < task->candidate_count; c++)
+    if (task->candidates[c].turn < most) dq_tune_adopt(&seen, &task->candidates[c]);
+  return seen.ratio.median;
+}
+
+static void find_loss(const dq_tuner *tuner, dq_tune_report *report) {
+  int count = tuner->task_count;
+  double shares[count + 1], part[count + 1], all[count + 1];
+  for (int t = 0; t < count; t++) {
+    const dq_tune_task *task = &tuner->tasks[t];
+    shares[t] = task->shape.share;
+    part[t] = fastest(task, dq_tune_part(task->candidate_count)), all[t] = fastest(task, task->candidate_count);
+  }
+  report->part_loss = dq_tune_part_loss(shares, part, all, count);
+}
+
+dq_status dq_tune_count(const dq_tuner *tuner, dq_tune_report *report, dq_error *error) {
+  report->families = DQ_NEW_ARRAY(tuner->arena, tuner->task_count, dq_tune_family);
+  if (!report->families) return dq_fail_memory(error, 0);
+  for (int t = 0; t < tuner->task_count; t++) count_task(report, &tuner->tasks[t]);
+  double *expected = DQ_NEW_ARRAY(tuner->arena, report->tried, double);
+  double *measured = DQ_NEW_ARRAY(tuner->arena, report->tried, double);
+  if (!expected || !measured) return dq_fail_memory(error, 0);
+  for (int f = 0; f < report->family_count; f++) {
+    int count = collect(tuner, report->families[f].name, expected, measured);
+    report->families[f].correlation = dq_rank_correlation(expected, measured, count);
+  }
+  report->has_part_loss = tuner->options->exhaustive && report->tried == report->candidates && !report->known;
+  if (report->has_part_loss) find_loss(tuner, report);
+  return DQ_OK;
+}

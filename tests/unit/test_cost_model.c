@@ -1,0 +1,136 @@
+// The cost model of tuning, with texts and times worked out by hand.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "lib/kernels/conv/conv.h"
+#include "lib/tune/cost_model.h"
+
+#define CONV_3X3 "FusedConv/any/float32[1,16,8,8]/float32[32,16,3,3]=/float32[32]=/to/float32[1,32,4,4]/strides=2,2"
+
+static void near(double value, double expected) { assert_true(fabs(value - expected) < 1e-9 * fabs(expected) + 1e-12); }
+
+static void sizes_of_a_convolution(void **state) {
+  (void)state;
+  dq_run_shape shape;
+  assert_true(dq_run_shape_read(&shape, CONV_3X3));
+  assert_string_equal(shape.family, "FusedConv float32 3x3");
+  assert_int_equal(shape.kind, 17); // "FusedConv float32"
+  assert_false(shape.depthwise);
+  const double sizes[DQ_RUN_SIZES] = {16, 4, 32, 16, 9, 4};
+  for (int i = 0; i < DQ_RUN_SIZES; i++) near(shape.sizes[i], log2(sizes[i]));
+  near(shape.work, 32 * 4 * 4 * 16 * 9);
+}
+
+static void sizes_of_other_steps(void **state) {
+  (void)state;
+  dq_run_shape shape;
+  // The weight is not the second input, and each group has one channel.
+  assert_true(dq_run_shape_read(&shape, "QLinearConv/direct/uint8[2,8,4,4]/float32[]=/uint8[]=/int8[8,1,3,3]=/-"
+                                        "/to/uint8[2,8,4,4]/group=8"));
+  assert_string_equal(shape.family, "QLinearConv uint8 3x3 depthwise");
+  assert_true(shape.depthwise);
+  near(shape.work, 2 * 8 * 16 * 9);
+  assert_true(dq_run_shape_read(&shape, "Relu/any/float32[1,3,2,2]/to/float32[1,3,2,2]"));
+  assert_string_equal(shape.family, "Relu float32");
+  near(shape.work, 12);
+  // What is no number of elements counts as one.
+  assert_true(dq_run_shape_read(&shape, "Relu/any/float32[0,3]/to/float32[0,3]"));
+  near(shape.work, 1);
+}
+
+static void texts_of_no_step(void **state) {
+  (void)state;
+  static const char *const texts[] = {"",
+                                      "Conv",
+                                      "Network/any/0123456789abcdef",
+                                      "Conv/any/to/float32[1]",
+                                      "Conv/any/float32[1]",
+                                      "Conv/any/float32[1]/to/float32[1",
+                                      "Conv/any/float32[1]/to/float32[a]",
+                                      "Conv/any/float32[1]/to/float32[-1]",
+                                      "Conv/any/float32[1]/to/float32[1,1,1,1,1,1,1,1,1]",
+                                      "Conv/any/float32[1]/to/a_type_of_many_letters[1]",
+                                      "Conv/any/float32[1]/to/[1]"};
+  dq_run_shape shape;
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) assert_false(dq_run_shape_read(&shape, texts[i]));
+}
+
+static dq_step_choice choice_of(int algorithm, int columns) {
+  return (dq_step_choice){{[DQ_KNOB_OF_ALGORITHM] = algorithm, [DQ_KNOB_OF_COLUMNS] = columns}};
+}
+
+static double expected_of(const dq_cost_model *model, int algorithm, int columns) {
+  const dq_step_choice choice = choice_of(algorithm, columns);
+  return dq_cost_model_seconds(model, &choice);
+}
+
+static void add(dq_cost_model *model, const char *run, int algorithm, double seconds) {
+  const dq_step_choice choice = choice_of(algorithm, 0);
+  assert_int_equal(dq_cost_model_add(model, run, &choice, seconds, NULL), DQ_OK);
+}
+
+// Logarithms of 1 and 4 s lie ln 2 below and above their mean. Two choices of one algorithm have 1.6 more covariance
+// than those of two algorithms, and 0.3 exp(-d^2 / 4.5) for sizes that are d apart; noise adds 0.0004.
+static void two_algorithms_of_one_shape(void **state) {
+  (void)state;
+  dq_arena *arena = dq_arena_new(0);
+  dq_cost_model *model = dq_cost_model_new(arena);
+  assert_int_equal(dq_cost_model_fit(model, CONV_3X3, NULL), DQ_OK);
+  near(expected_of(model, DQ_CONV_tiles, 0), 32 * 4 * 4 * 16 * 9); // nothing is known
+  add(model, CONV_3X3, DQ_CONV_tiles, 1);
+  add(model, CONV_3X3, DQ_CONV_bands, 4);
+  // Neither other types nor what is no step counts.
+  add(model, "FusedConv/any/float16[1,16,8,8]/float16[32,16,3,3]=/to/float16[1,32,4,4]", DQ_CONV_tiles, 1e6);
+  add(model, "Network/any/0", DQ_CONV_tiles, 1e6);
+  assert_int_equal(dq_cost_model_fit(model, CONV_3X3, NULL), DQ_OK);
+  double weight = log(2) / 1.9004;
+  near(expected_of(model, DQ_CONV_tiles, 0), 2 * exp(-weight * 1.9));
+  near(expected_of(model, DQ_CONV_bands, 0), 2 * exp(weight * 1.9));
+  near(expected_of(model, DQ_CONV_channels, 0), 2); // between both
+  near(expected_of(model, DQ_CONV_tiles, 1), 2 * exp(-weight * (1.6 + 0.3 * exp(-1 / 4.5))));
+  dq_arena_free(arena);
+}
+
+// With twice the channels of the output the same algorithm is expected to be the faster one as well, less so.
+static void another_shape_teaches(void **state) {
+  (void)state;
+  static const char wide[] = "FusedConv/any/float32[1,16,8,8]/float32[64,16,3,3]=/float32[64]=/to/float32[1,64,4,4]";
+  dq_arena *arena = dq_arena_new(0);
+  dq_cost_model *model = dq_cost_model_new(arena);
+  add(model, CONV_3X3, DQ_CONV_tiles, 1);
+  add(model, CONV_3X3, DQ_CONV_bands, 4);
+  assert_int_equal(dq_cost_model_fit(model, wide, NULL), DQ_OK);
+  double faster = expected_of(model, DQ_CONV_tiles, 0), slower = expected_of(model, DQ_CONV_bands, 0);
+  near(faster * slower, 16); // 2 s and 8 s would have this product
+  assert_true(faster > 2 && faster < 4);
+  dq_arena_free(arena);
+}
+
+// More observations than the nearest that count: the farther ones change nothing.
+static void the_nearest_count(void **state) {
+  (void)state;
+  dq_arena *arena = dq_arena_new(0);
+  dq_cost_model *one = dq_cost_model_new(arena), *two = dq_cost_model_new(arena);
+  for (int i = 0; i < 200; i++) {
+    add(one, CONV_3X3, i % 2 ? DQ_CONV_tiles : DQ_CONV_bands, 1 + i % 7);
+    add(two, CONV_3X3, i % 2 ? DQ_CONV_tiles : DQ_CONV_bands, 1 + i % 7);
+  }
+  add(two, "FusedConv/any/float32[1,4,8,8]/float32[4,4,1,1]=/to/float32[1,4,8,8]", DQ_CONV_tiles, 1e6);
+  assert_int_equal(dq_cost_model_fit(one, CONV_3X3, NULL), DQ_OK);
+  assert_int_equal(dq_cost_model_fit(two, CONV_3X3, NULL), DQ_OK);
+  assert_true(expected_of(one, DQ_CONV_tiles, 0) == expected_of(two, DQ_CONV_tiles, 0));
+  dq_arena_free(arena);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(sizes_of_a_convolution), cmocka_unit_test(sizes_of_other_steps),
+      cmocka_unit_test(texts_of_no_step),       cmocka_unit_test(two_algorithms_of_one_shape),
+      cmocka_unit_test(another_shape_teaches),  cmocka_unit_test(the_nearest_count),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
