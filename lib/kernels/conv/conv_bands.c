@@ -98,6 +98,14 @@ static void pack(const dq_conv_plan *plan, const void *weights, const void *bias
 }
 
 // ---- Running: a task is a band of a group of an image ----
+// Lines of a slot of a plane that tiles of so many output rows read.
+static int64_t lines_read(const dq_conv_plan *plan, int64_t rows) {
+  const dq_conv_parameters *p = &plan->shape;
+  int64_t columns = (int64_t)dq_round_up((size_t)(rows * p->out_width), (size_t)plan->multiply->columns);
+  int64_t below = (p->kernel_height - 1) * p->dilation_height / p->stride_height;
+  return dq_min_i64(dq_ceil_div(columns, p->out_width) + below, plan->planes.height);
+}
+
 static void multiply_panel(const dq_conv_call *call, const dq_tile *band, int64_t group, int64_t panel, int64_t first,
                            int64_t count) {
   const dq_conv_plan *plan = call->plan;
@@ -120,7 +128,8 @@ static void multiply_panel(const dq_conv_call *call, const dq_tile *band, int64_
 
 typedef struct stage {
   const dq_conv_call *call;
-  int64_t chunks; // of the panels, a task each: where there are fewer bands than threads, which then expand alike
+  int64_t rows, bands; // output rows of a band, at most those of the plan; bands of a group
+  int64_t chunks;      // of the panels, a task each: where there are fewer bands than threads, which then expand alike
 } stage;
 
 static void band_task(void *argument, int64_t index, int thread) {
@@ -129,14 +138,12 @@ static void band_task(void *argument, int64_t index, int thread) {
   int64_t task = index / s->chunks, chunk = index % s->chunks;
   const dq_conv_plan *plan = call->plan;
   const dq_conv_parameters *p = &plan->shape;
-  int64_t bands = dq_ceil_div(p->out_height, plan->bands.rows), outputs = p->out_height * p->out_width;
-  int64_t first = task % bands * plan->bands.rows;
-  int64_t group = task / bands % p->groups, image = task / bands / p->groups;
+  int64_t outputs = p->out_height * p->out_width, first = task % s->bands * s->rows;
+  int64_t group = task / s->bands % p->groups, image = task / s->bands / p->groups;
+  int64_t rows = dq_min_i64(s->rows, p->out_height - first), count = rows * p->out_width;
   uint32_t *band = call->scratch + (size_t)thread * band_area(plan);
-  for (int64_t c = 0; c < plan->group_words; c++) {
-    const uint8_t *channel = dq_conv_input_channel(call, image, group, c);
-    dq_conv_expand_plane(plan, (const uint8_t *const[4]){channel}, first, band + c * dq_conv_plane_words(plan));
-  }
+  const uint8_t *input = dq_conv_input_channel(call, image, group, 0);
+  dq_conv_expand_floats(plan, input, first, lines_read(plan, rows), band);
   memset(band + plan->group_words * dq_conv_plane_words(plan), 0, DQ_CONV_SLACK_WORDS * 4);
   const uint32_t *packed = call->packed;
   dq_bounds bounds = dq_conv_bounds(plan);
@@ -152,18 +159,40 @@ static void band_task(void *argument, int64_t index, int thread) {
                   .high = bounds.high,
                   .alpha = bounds.alpha};
   int64_t start = (image * p->out_channels + group * group_out(plan)) * outputs + first * p->out_width;
-  int64_t count = dq_min_i64(plan->bands.rows, p->out_height - first) * p->out_width;
   int64_t end = panels(plan) * (chunk + 1) / s->chunks;
   for (int64_t panel = panels(plan) * chunk / s->chunks; panel < end; panel++)
     multiply_panel(call, &tile, group, panel, start, count);
 }
 
+// Divides the work among threads: bands of fewer rows, unless chunks of the panels give the thread that has most fewer
+// tiles. Each chunk of a band expands the whole band.
+static void divide(stage *s, int64_t threads) {
+  const dq_conv_plan *plan = s->call->plan;
+  const dq_conv_parameters *p = &plan->shape;
+  enum { ENOUGH = 4 }; // bands per thread from which a last uneven round does not matter
+  int64_t others = p->batch * p->groups, half = dq_max_i64(plan->multiply->columns / 2, 1); // tiles may be half as wide
+  s->rows = plan->bands.rows;
+  s->bands = dq_ceil_div(p->out_height, s->rows);
+  s->chunks = 1;
+  if (others * s->bands % threads == 0 || others * s->bands >= ENOUGH * threads) return;
+  int64_t bands = dq_min_i64(dq_ceil_div(s->bands, threads) * threads, p->out_height);
+  int64_t rows = dq_ceil_div(p->out_height, bands), chunks = dq_ceil_div(threads, others * s->bands);
+  chunks = dq_min_i64(chunks, panels(plan));
+  int64_t by_rows = dq_ceil_div(bands, threads) * dq_ceil_div(rows * p->out_width, half) * panels(plan);
+  int64_t by_panels = dq_ceil_div(s->bands * chunks, threads) * dq_ceil_div(s->rows * p->out_width, half) *
+                      dq_ceil_div(panels(plan), chunks);
+  if (by_rows <= by_panels) {
+    s->rows = rows;
+    s->bands = dq_ceil_div(p->out_height, rows);
+  } else {
+    s->chunks = chunks;
+  }
+}
+
 static void run(const dq_conv_call *call) {
-  const dq_conv_parameters *p = &call->plan->shape;
-  int64_t bands = p->batch * p->groups * dq_ceil_div(p->out_height, call->plan->bands.rows);
-  stage s = {.call = call, .chunks = dq_ceil_div(dq_pool_threads(call->pool), dq_max_i64(bands, 1))};
-  s.chunks = dq_min_i64(s.chunks, panels(call->plan));
-  dq_pool_run(call->pool, bands * s.chunks, band_task, &s);
+  stage s = {.call = call};
+  divide(&s, dq_pool_threads(call->pool));
+  dq_pool_run(call->pool, call->plan->shape.batch * call->plan->shape.groups * s.bands * s.chunks, band_task, &s);
 }
 
 const dq_conv_algorithm dq_conv_bands = {.name = "bands",

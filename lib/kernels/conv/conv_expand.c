@@ -112,66 +112,128 @@ dq_row_geometry dq_conv_row_geometry(const dq_conv_plan *plan, int64_t slot) {
                            dq_conv_pad_word(plan)};
 }
 
+// The expansion of `lines` lines, but for where they are.
+static dq_expansion lines_form(const dq_conv_plan *plan, const dq_row_geometry *g, int64_t lines) {
+  const dq_conv_parameters *p = &plan->shape;
+  dq_expansion form = {.lines = lines,
+                       .width = g->width,
+                       .first = g->first,
+                       .line_step = p->stride_height * p->in_width * (int64_t)dq_element_bytes(plan),
+                       .end = g->end,
+                       .stride = p->stride_width,
+                       .pad = g->pad,
+                       .is_signed = plan->int8.input_signed,
+                       .flips = dq_byte_shift(plan->multiply, plan->int8.input_signed) != 0,
+                       .zero_point = plan->int8.input_zero_point};
+  bool one_run =
+      p->stride_width == 1 && p->stride_height == 1 && g->first == 0 && g->end == g->width && g->width == p->in_width;
+  if (one_run) {
+    form.width = form.end = lines * g->width;
+    form.lines = 1;
+  }
+  return form;
+}
+
 void dq_conv_expand_lines(const dq_conv_plan *plan, const dq_row_geometry *g, const void *const rows[4], int64_t lines,
                           uint32_t *words) {
-  const dq_conv_parameters *p = &plan->shape;
-  int64_t row_bytes = p->in_width * (int64_t)dq_element_bytes(plan);
-  dq_expansion expansion = {.words = words,
-                            .lines = lines,
-                            .width = g->width,
-                            .first = g->first,
-                            .line_step = p->stride_height * row_bytes,
-                            .end = g->end,
-                            .stride = p->stride_width,
-                            .pad = g->pad,
-                            .is_signed = plan->int8.input_signed,
-                            .flips = dq_byte_shift(plan->multiply, plan->int8.input_signed) != 0,
-                            .zero_point = plan->int8.input_zero_point};
   if (g->end == g->first || lines == 0) {
     fill(words, lines * g->width, g->pad);
     return;
   }
-  for (int64_t i = 0; i < plan->word_values; i++)
-    expansion.rows[i] = rows[i] ? (const uint8_t *)rows[i] + g->offset : NULL;
-  bool one_run =
-      p->stride_width == 1 && p->stride_height == 1 && g->first == 0 && g->end == g->width && g->width == p->in_width;
-  if (one_run) {
-    expansion.width = expansion.end = lines * g->width;
-    expansion.lines = 1;
-  }
-  ((dq_expand_function *)plan->expand->function)(&expansion);
+  dq_expansion form = lines_form(plan, g, lines);
+  form.words = words;
+  for (int64_t i = 0; i < plan->word_values; i++) form.rows[i] = rows[i] ? (const uint8_t *)rows[i] + g->offset : NULL;
+  ((dq_expand_function *)plan->expand->function)(&form);
 }
 
-// Expands one slot of a plane, whose line 0 is input row `top` (maybe above the input).
-static void expand_slot(const dq_conv_plan *plan, const uint8_t *const channels[4], int64_t top,
-                        const dq_row_geometry *geometry, uint32_t *words) {
+// The lines of a slot of a plane: line 0 is input row `top` (maybe above the input), and those from `first` to end - 1
+// lie inside of the input.
+typedef struct slot_lines {
+  int64_t top, first, end, count;
+} slot_lines;
+
+static slot_lines lines_of(const dq_conv_plan *plan, int64_t slot_y, int64_t first_row, int64_t count) {
   const dq_conv_parameters *p = &plan->shape;
-  int64_t stride = p->stride_height, height = plan->planes.height, width = plan->planes.width;
-  int64_t first = clamp(top < 0 ? dq_ceil_div(-top, stride) : 0, 0, height);
-  int64_t end = clamp(p->in_height > top ? dq_ceil_div(p->in_height - top, stride) : 0, first, height);
-  size_t row_bytes = (size_t)p->in_width * dq_element_bytes(plan);
-  fill(words, first * width, geometry->pad);
-  fill(words + end * width, (height - end) * width, geometry->pad);
-  if (end == first) return;
+  int64_t stride = p->stride_height;
+  slot_lines lines = {.count = count};
+  lines.top = first_row * stride + slot_y * p->dilation_height % stride - p->pad_top;
+  lines.first = clamp(lines.top < 0 ? dq_ceil_div(-lines.top, stride) : 0, 0, count);
+  lines.end = clamp(p->in_height > lines.top ? dq_ceil_div(p->in_height - lines.top, stride) : 0, lines.first, count);
+  return lines;
+}
+
+// Bytes from the start of an input plane to the row of line `first`.
+static int64_t first_offset(const dq_conv_plan *plan, const slot_lines *lines) {
+  int64_t row = lines->first * plan->shape.stride_height + lines->top;
+  return row * plan->shape.in_width * (int64_t)dq_element_bytes(plan);
+}
+
+static void fill_outside(const dq_conv_plan *plan, const slot_lines *lines, uint32_t pad, uint32_t *words) {
+  int64_t width = plan->planes.width;
+  fill(words, lines->first * width, pad);
+  fill(words + lines->end * width, (lines->count - lines->end) * width, pad);
+}
+
+// Expands one slot of a plane.
+static void expand_slot(const dq_conv_plan *plan, const uint8_t *const channels[4], const slot_lines *lines,
+                        const dq_row_geometry *geometry, uint32_t *words) {
+  fill_outside(plan, lines, geometry->pad, words);
+  if (lines->end == lines->first) return;
   const void *rows[4];
   for (int64_t i = 0; i < plan->word_values; i++) {
     // A value past the last has weight 0; 0 times infinity is none, though.
     const uint8_t *channel = channels[i] || plan->half ? channels[i] : channels[0];
-    rows[i] = channel ? channel + (size_t)(first * stride + top) * row_bytes : NULL;
+    rows[i] = channel ? channel + first_offset(plan, lines) : NULL;
   }
-  dq_conv_expand_lines(plan, geometry, rows, end - first, words + first * width);
+  dq_conv_expand_lines(plan, geometry, rows, lines->end - lines->first, words + lines->first * plan->planes.width);
 }
 
 void dq_conv_expand_plane(const dq_conv_plan *plan, const uint8_t *const channels[4], int64_t first_row,
                           uint32_t *words) {
-  const dq_conv_parameters *p = &plan->shape;
   for (int64_t slot_y = 0; slot_y < plan->planes.slots_height; slot_y++) {
-    int64_t phase = slot_y * p->dilation_height % p->stride_height;
-    int64_t top = first_row * p->stride_height + phase - p->pad_top;
+    slot_lines lines = lines_of(plan, slot_y, first_row, plan->planes.height);
     for (int64_t slot_x = 0; slot_x < plan->planes.slots_width; slot_x++) {
       dq_row_geometry geometry = dq_conv_row_geometry(plan, slot_x);
-      expand_slot(plan, channels, top, &geometry, words);
+      expand_slot(plan, channels, &lines, &geometry, words);
       words += plan->planes.height * plan->planes.width;
+    }
+  }
+}
+
+// Expands one slot of `count` planes of floats, a channel each; `input` is the plane of the first.
+static void expand_float_slot(const dq_conv_plan *plan, const uint8_t *input, int64_t count, const slot_lines *lines,
+                              const dq_row_geometry *geometry, uint32_t *words) {
+  const int64_t plane_bytes = plan->shape.in_height * plan->shape.in_width * (int64_t)sizeof(float);
+  const int64_t plane_words = dq_conv_plane_words(plan), width = plan->planes.width;
+  dq_expansion form = lines_form(plan, geometry, lines->end - lines->first);
+  bool inside = lines->end > lines->first && geometry->end > geometry->first;
+  for (int64_t c = 0; c < count; c++, input += plane_bytes, words += plane_words) {
+    fill_outside(plan, lines, geometry->pad, words);
+    form.rows[0] = input + first_offset(plan, lines) + geometry->offset;
+    form.words = words + lines->first * width;
+    if (inside) ((dq_expand_function *)plan->expand->function)(&form);
+    else fill(form.words, (lines->end - lines->first) * width, geometry->pad);
+  }
+}
+
+void dq_conv_expand_floats(const dq_conv_plan *plan, const uint8_t *input, int64_t first_row, int64_t lines,
+                           uint32_t *words) {
+  // A slot is expanded of up to MOST channels before the next one, as long as their rows, which are read for every
+  // slot, stay in the first level of cache.
+  enum { MOST = 8, INPUT_WORDS = 4096 };
+  const int64_t plane_bytes = plan->shape.in_height * plan->shape.in_width * (int64_t)sizeof(float);
+  int64_t fit = INPUT_WORDS / (lines * plan->shape.stride_height * plan->shape.in_width);
+  const int64_t channels = dq_min_i64(MOST, dq_max_i64(fit, 1));
+  for (int64_t c = 0; c < plan->group_words; c += channels) {
+    uint32_t *to = words + c * dq_conv_plane_words(plan);
+    for (int64_t slot_y = 0; slot_y < plan->planes.slots_height; slot_y++) {
+      slot_lines slot = lines_of(plan, slot_y, first_row, lines);
+      for (int64_t slot_x = 0; slot_x < plan->planes.slots_width; slot_x++) {
+        dq_row_geometry geometry = dq_conv_row_geometry(plan, slot_x);
+        int64_t count = dq_min_i64(channels, plan->group_words - c);
+        expand_float_slot(plan, input + c * plane_bytes, count, &slot, &geometry, to);
+        to += plan->planes.height * plan->planes.width;
+      }
     }
   }
 }

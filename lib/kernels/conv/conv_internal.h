@@ -77,6 +77,10 @@ void dq_conv_expand_lines(const dq_conv_plan *plan, const dq_row_geometry *geome
 // NULL: there is none.
 void dq_conv_expand_plane(const dq_conv_plan *plan, const uint8_t *const channels[4], int64_t first_row,
                           uint32_t *words);
+// The same for all planes of a group of floats, one after another; `input` is the plane of the first channel. Only the
+// first `lines` lines of each slot are expanded, at most planes.height; the other words stay as they are.
+void dq_conv_expand_floats(const dq_conv_plan *plan, const uint8_t *input, int64_t first_row, int64_t lines,
+                           uint32_t *words);
 
 // The first element of an input channel of a group of an image.
 const uint8_t *dq_conv_input_channel(const dq_conv_call *call, int64_t image, int64_t group, int64_t channel);
