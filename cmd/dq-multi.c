@@ -56,7 +56,7 @@ static const dq_option rows[] = {
     {.name = "auto",
      .type = DQ_OPTION_FLAG,
      DQ_INTO(multi_options, measures),
-     .help = "measure for each network whether its jobs run in one thread or in all",
+     .help = "choose for each network, on its requests, whether its jobs run in one thread or in all",
      .details = "As threads=auto of a network, for those without threads=."},
     {.name = "duration",
      .type = DQ_OPTION_TIME,
@@ -194,13 +194,11 @@ static void set_reading(dq_multi_loaded *loaded) {
   loaded->source.user = &loaded->runner;
 }
 
-// Decides in how many threads the jobs of the network run; *context receives the context of its session.
-static dq_status choose_threads(dq_multi_loaded *loaded, const multi_options *options, const dq_multi *multi,
-                                const dq_context **context, dq_error *error) {
-  const int given = loaded->operand->threads, rule = given >= 0 ? given : options->measures ? DQ_THREADS_AUTO : 0;
-  DQ_TRY(dq_job_threads_choose(&loaded->threads, rule, multi, loaded->graph, &loaded->settings, error));
-  *context = dq_multi_context(multi, loaded->threads.all_threads);
-  return DQ_OK;
+// The context of the session of the network.
+static const dq_context *choose_threads(dq_multi_loaded *loaded, const multi_options *options, const dq_multi *multi) {
+  const int given = loaded->operand->threads;
+  loaded->threads = given >= 0 ? (dq_job_threads)given : options->measures ? DQ_THREADS_AUTO : DQ_THREADS_ONE;
+  return dq_multi_context(multi, loaded->threads != DQ_THREADS_ONE);
 }
 
 // What an operand lacks comes from the options; its own preprocessing replaces all of theirs.
@@ -223,7 +221,7 @@ static dq_status open_with_data(dq_multi_loaded *loaded, const multi_options *op
   if (!data_options.limit) data_options.limit = PICTURES;
   DQ_TRY(dq_data_open(&loaded->data, &data_options, context, error));
   DQ_TRY(dq_complete_shapes(&loaded->settings.shapes, loaded->graph, loaded->data, arena, error));
-  DQ_TRY(choose_threads(loaded, options, multi, &context, error));
+  context = choose_threads(loaded, options, multi);
   const dq_runner_options settings = {.session = loaded->settings};
   DQ_TRY(dq_runner_open(&loaded->runner, loaded->graph, loaded->data, &settings, context, error));
   loaded->session = &loaded->runner.session;
@@ -234,7 +232,6 @@ static dq_status open_with_data(dq_multi_loaded *loaded, const multi_options *op
 
 static dq_status open_with_noise(dq_multi_loaded *loaded, const multi_options *options, const dq_multi *multi,
                                  dq_arena *arena, dq_error *error) {
-  const dq_context *context;
   const dq_multi_operand *operand = loaded->operand;
   const char *key = operand->preset       ? "preset"
                     : operand->preprocess ? "preprocess"
@@ -243,7 +240,7 @@ static dq_status open_with_noise(dq_multi_loaded *loaded, const multi_options *o
   if (operand->preset || operand->preprocess || operand->limit || operand->decode >= 0)
     return dq_fail(error, DQ_USAGE, "%s= needs data=", key);
   loaded->session = &loaded->own;
-  DQ_TRY(choose_threads(loaded, options, multi, &context, error));
+  const dq_context *context = choose_threads(loaded, options, multi);
   DQ_TRY(dq_session_open(&loaded->own, loaded->graph, &loaded->settings, context, error));
   return set_noise(loaded, context->seed, arena, error);
 }
@@ -273,7 +270,7 @@ static dq_status load_network(dq_multi_loaded *loaded, const multi_options *opti
     status = data ? open_with_data(loaded, options, multi, arena, error)
                   : open_with_noise(loaded, options, multi, arena, error);
   if (status == DQ_OK) set_source(loaded, dq_multi_networks(multi));
-  if (status == DQ_OK) status = dq_multi_add(multi, loaded->session, loaded->threads.all_threads, error);
+  if (status == DQ_OK) status = dq_multi_add(multi, loaded->session, loaded->threads, error);
   return status == DQ_OK ? DQ_OK : dq_error_prefix(error, status, "%s", operand->path);
 }
 
@@ -454,8 +451,7 @@ const dq_command dq_verb_multi = {
         "pictures are decoded before the run and requests copy them (start), or each request reads and decodes its "
         "picture as its first job, which counts in its times (request). threads=one|all|auto: "
         "jobs run in one thread (one, as long as there is no --auto), in all threads that have no job (all), or in "
-        "what "
-        "is faster of the two for the network alone, measured before the run (auto). shape=NAME=N,3,224,224: "
+        "what is faster of the two, measured on requests of the run by turns (auto). shape=NAME=N,3,224,224: "
         "sizes that the model leaves open. name=NAME: how tables and traces call the network.\n"
         "\n"
         "Before the run the command measures each network alone. Slowdown is the mean time of a request, from arrival "

@@ -96,12 +96,16 @@ static dq_status put_times(dq_table *table, const dq_source *source, bool helped
   return DQ_OK;
 }
 
+static void put_way(dq_table *table, const char *key, const dq_thread_way *way) {
+  if (way->count) put_ms(table, key, 1e-9 * (double)way->sum / (double)way->count);
+}
+
 static void put_threads(dq_table *table, const dq_multi_run *run, int i) {
-  const dq_thread_choice *choice = &run->loaded[i].threads;
-  dq_table_put_int(table, "threads", dq_multi_threads(run->multi, run->sources[i].network));
-  if (!(choice->one > 0)) return;
-  put_ms(table, "one_thread_ms", choice->one);
-  put_ms(table, "all_threads_ms", choice->all);
+  const dq_thread_choice *choice;
+  dq_table_put_int(table, "threads", dq_multi_threads(run->multi, run->sources[i].network, &choice));
+  if (!choice) return;
+  put_way(table, "one_thread_ms", &choice->ways[0]);
+  put_way(table, "all_threads_ms", &choice->ways[1]);
 }
 
 // A node without a name is called by what it makes.
@@ -147,7 +151,8 @@ static dq_status put_network(dq_table *table, dq_table *jobs, const dq_multi_run
   dq_table_put_int(table, "senders", run->sources[i].senders);
   dq_table_put_int(table, "requests", record->count);
   dq_table_put_real(table, "per_second", (double)record->count / run->elapsed);
-  DQ_TRY(put_times(table, &run->sources[i], run->loaded[i].threads.all_threads, record, arena, error));
+  DQ_TRY(put_times(table, &run->sources[i], run->workers > 1 && run->loaded[i].threads != DQ_THREADS_ONE, record, arena,
+                   error));
   put_ms(table, "alone_ms", record->alone);
   dq_table_put_int(table, "dropped", record->dropped);
   if (run->sources[i].deadline > 0) dq_table_put_int(table, "missed", record->missed);

@@ -5,7 +5,6 @@
 #include "cmd/shared/data.h"
 #include "cmd/multi_operands.h"
 #include "lib/multi/arrivals.h"
-#include "lib/multi/job_threads.h"
 #include "lib/render/report.h"
 #include "lib/report/chart/report_jobs.h"
 #include "lib/session/runner.h"
@@ -18,7 +17,7 @@ typedef struct dq_multi_loaded {
   dq_runner runner;            // owned; with data
   dq_session own;              // owned; without data
   const dq_session *session;   // that of one of both
-  dq_thread_choice threads;
+  dq_job_threads threads;
   dq_source source;
 } dq_multi_loaded;
 

@@ -30,8 +30,8 @@ typedef struct dq_queue_options {
                       // "priority" or "edf" (earliest deadline first)
   double job_time;    // seconds that a job should take at most, above 0; default 0.001
   // What jobs of a network run in: "one" thread (default, also NULL); "all": threads that have no job help, so that a
-  // network which is alone is as fast as with all threads; "auto": what is faster of the two, which dq_queue_add
-  // measures for each network, on noise, for half a second or three rounds.
+  // network which is alone is as fast as with all threads; "auto": what is faster of the two, which the queue measures
+  // for each network on its requests while they run, at first in one thread.
   const char *threads;
   // The time slice, seconds: a thread that has ended a request runs the next one of the same network, whose weights its
   // processor has in the cache, in place of one that came before it and is as urgent, for up to this time, while no

@@ -5,7 +5,7 @@
 
 #include "lib/api/api_internal.h"
 #include "lib/base/clock.h"
-#include "lib/multi/job_threads.h"
+#include "lib/multi/multi.h"
 
 typedef struct queue_network {
   dq_model *model;
@@ -86,11 +86,9 @@ static dq_status open_network(queue_network *network, dq_queue *queue, const dq_
   DQ_TRY(dq_api_session(&settings, &batch, network->model, options, arena, error));
   settings.lent = true;
   const dq_graph *graph = network->model->graph;
-  dq_thread_choice choice;
-  DQ_TRY(dq_job_threads_choose(&choice, queue->threads, queue->multi, graph, &settings, error));
-  const dq_context *context = dq_multi_context(queue->multi, choice.all_threads);
+  const dq_context *context = dq_multi_context(queue->multi, queue->threads != DQ_THREADS_ONE);
   DQ_TRY(dq_session_open(&network->session, graph, &settings, context, error));
-  return dq_multi_add(queue->multi, &network->session, choice.all_threads, error);
+  return dq_multi_add(queue->multi, &network->session, queue->threads, error);
 }
 
 dq_code dq_queue_add(dq_queue *queue, dq_model *model, const dq_network_options *options, int *network,

@@ -44,8 +44,9 @@ void dq_plan_free(dq_plan *plan); // NULL is allowed
 // Makes a further plan of the schedule of `origin` that reads its packed operands, so that one thread can run the one
 // while another runs the other. *plan has tensors of its own and no block: the caller lends memory for each run.
 // `context` must outlive the plan and have the instruction sets and the number of threads of that of `origin`, and may
-// have another pool. `origin` must outlive the plan and must not be packed again while the plan is there. The time and
-// the memory are those of its steps and values alone. The caller frees *plan. DQ_SYSTEM: there is no memory.
+// have another pool, or none (NULL) during a run, which then is that of one thread. `origin` must outlive the plan and
+// must not be packed again while the plan is there. The time and the memory are those of its steps and values alone.
+// The caller frees *plan. DQ_SYSTEM: there is no memory.
 dq_status dq_plan_share(dq_plan **plan, const dq_plan *origin, const dq_context *context, dq_error *error);
 // The bytes that a run needs for block and workspace together, a multiple of 64.
 size_t dq_plan_lent_bytes(const dq_plan *plan);

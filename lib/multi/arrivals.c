@@ -1,6 +1,5 @@
 #include "lib/multi/arrivals.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -301,12 +300,13 @@ static void send_between(void *user) {
   pthread_mutex_unlock(&load->lock);
 }
 
+// A signal, such as that which asks to stop, ends the sleep.
 static void sleep_until(int64_t time) {
   struct timespec until = {.tv_sec = time / 1000000000, .tv_nsec = time % 1000000000};
-  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) continue;
+  clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 }
 
-enum { LOOK = 50000000 }; // nanoseconds between two looks at whether the work was stopped
+enum { LOOK = 500000000 }; // nanoseconds between two looks at whether the work was stopped by something else
 
 static void run_clock(arrival_run *load) {
   const dq_context *context = dq_multi_context(load->multi, false);

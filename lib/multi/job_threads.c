@@ -1,13 +1,20 @@
 #include "lib/multi/job_threads.h"
 
+#include <math.h>
 #include <string.h>
 
-#include "lib/base/clock.h"
-#include "lib/measure/bench.h"
-#include "lib/multi/multi_internal.h"
+enum {
+  SKIPPED = 500000,    // nanoseconds at the start of a stretch, in which caches and helpers are those of the other way
+  LONG = 10 * SKIPPED, // what takes longer counts, whatever it found
+  STRETCH = 4000000,   // nanoseconds of requests that count, at least
+  LEAST = 3,           // differences
+  DOUBTFUL = 4,        // gaps
+  RARE = 64,
+  LONGEST = 64 // length
+};
 
-enum { LEAST_ROUNDS = 3, MOST_ROUNDS = 50 };
-static const double SECONDS = 0.5;
+// Quantiles 0.995 of Student's t distribution, by number of values.
+static const double quantiles[DQ_THREAD_STRETCHES + 1] = {0, 0, 0, 9.925, 5.841, 4.604, 4.032, 3.707, 3.499};
 
 static const char *const names[] = {"one", "all", "auto"};
 
@@ -17,60 +24,91 @@ int dq_job_threads_find(const char *name) {
   return -1;
 }
 
-// The time of a run.
-static dq_status measure_run(dq_plan *plan, uint64_t seed, double *seconds, dq_error *error) {
-  double start = dq_seconds();
-  DQ_TRY(dq_multi_run_noise(plan, seed, error));
-  *seconds = dq_seconds() - start;
-  return DQ_OK;
-}
-
-static double sum_of(const double *times, int count) {
+static double mean_of(const double *values, int count) {
   double sum = 0;
-  for (int i = 0; i < count; i++) sum += times[i];
-  return sum;
+  for (int i = 0; i < count; i++) sum += values[i];
+  return sum / count;
 }
 
-// Runs both plans in turns, after a run of each that does not count.
-static dq_status measure_rounds(dq_thread_choice *choice, dq_plan *const *plans, uint64_t seed, dq_error *error) {
-  double times[2][MOST_ROUNDS], unused;
-  int rounds = 0;
-  for (int p = 0; p < 2; p++) DQ_TRY(measure_run(plans[p], seed, &unused, error));
-  const double start = dq_seconds();
-  while (rounds < LEAST_ROUNDS || (rounds < MOST_ROUNDS && dq_seconds() - start < SECONDS)) {
-    for (int p = 0; p < 2; p++) DQ_TRY(measure_run(plans[p], seed, &times[p][rounds], error));
-    rounds++;
+// Half of the interval that holds the mean.
+static double doubt_of(const double *values, int count) {
+  double mean = mean_of(values, count), squares = 0;
+  for (int i = 0; i < count; i++) squares += (values[i] - mean) * (values[i] - mean);
+  return quantiles[count] * sqrt(squares / (count - 1) / count);
+}
+
+// The last `count` differences remain.
+static void forget(dq_thread_choice *choice, int count) {
+  memmove(choice->differences, choice->differences + choice->known - count, (size_t)count * sizeof(double));
+  choice->known = count;
+}
+
+// How far apart the next stretches of the other way are. `clear`: the chosen way is the better one beyond doubt.
+static void set_gap(dq_thread_choice *choice, bool clear) {
+  const bool opposite = choice->differences[choice->known - 1] < 0;
+  if (!clear && choice->known < DQ_THREAD_STRETCHES) choice->gap = 1;
+  else if (choice->gap < RARE) choice->gap *= 2;
+  else if (choice->length > 1) choice->length /= 2;
+  if (opposite && choice->gap > DOUBTFUL) choice->gap = DOUBTFUL;
+}
+
+// After a stretch of the other way, whose difference is the last one.
+static void judge(dq_thread_choice *choice) {
+  const double *last = choice->differences + choice->known - 2;
+  if (choice->known > LEAST && last[0] < 0 && last[1] < 0 && mean_of(choice->differences, choice->known - 2) > 0)
+    forget(choice, 2);
+  const bool enough = choice->known >= LEAST;
+  const double mean = mean_of(choice->differences, choice->known);
+  const double doubt = enough ? doubt_of(choice->differences, choice->known) : 0;
+  if (!enough || mean + doubt >= 0) {
+    set_gap(choice, enough && mean - doubt > 0);
+    return;
   }
-  dq_time_ratio ratio;
-  DQ_TRY(dq_time_ratio_of(&ratio, times[1], times[0], rounds, error));
-  const bool all = ratio.median < 1 && sum_of(times[1], rounds) < sum_of(times[0], rounds);
-  for (int p = 0; p < 2; p++) dq_sort_ascending(times[p], rounds);
-  *choice = (dq_thread_choice){all, dq_quantile(times[0], rounds, 0.5), dq_quantile(times[1], rounds, 0.5)};
-  return DQ_OK;
+  choice->all = !choice->all;
+  choice->known = 0;
+  choice->gap = DOUBTFUL;
+  if (choice->length < LONGEST) choice->length *= 2;
 }
 
-// The sessions are for the measurement alone: they keep the elements that the one behind needs.
-static dq_status measure(dq_thread_choice *choice, const dq_multi *multi, const dq_graph *graph,
-                         const dq_session_options *options, dq_error *error) {
-  dq_session_options apart = *options;
-  apart.spent = NULL;
-  apart.lent = false;
-  dq_context all = multi->binding;
-  dq_session sessions[2] = {{0}, {0}};
-  if (!(all.pool = dq_pool_new(multi->options.workers)))
-    return dq_fail(error, DQ_SYSTEM, "cannot start %d threads", multi->options.workers);
-  dq_status status = dq_session_open(&sessions[0], graph, &apart, &multi->binding, error);
-  if (status == DQ_OK) status = dq_session_open(&sessions[1], graph, &apart, &all, error);
-  if (status == DQ_OK)
-    status = measure_rounds(choice, (dq_plan *const[]){sessions[0].plan, sessions[1].plan}, all.seed, error);
-  for (int s = 0; s < 2; s++) dq_session_close(&sessions[s]);
-  dq_pool_free(all.pool);
-  return status;
+static void end_stretch(dq_thread_choice *choice) {
+  const double mean = (double)choice->measured.sum / (double)choice->measured.count;
+  if (choice->measuring) {
+    if (choice->known == DQ_THREAD_STRETCHES) forget(choice, DQ_THREAD_STRETCHES - 1);
+    choice->differences[choice->known++] = mean - choice->usual;
+    choice->cost = choice->elapsed;
+    choice->measuring = false;
+    judge(choice);
+  } else {
+    choice->usual = mean;
+    choice->measuring = true;
+  }
+  choice->stretch++;
+  choice->elapsed = 0;
+  choice->measured = (dq_thread_way){0};
 }
 
-dq_status dq_job_threads_choose(dq_thread_choice *choice, dq_job_threads rule, const dq_multi *multi,
-                                const dq_graph *graph, const dq_session_options *options, dq_error *error) {
-  const bool several = multi->options.workers > 1;
-  *choice = (dq_thread_choice){.all_threads = several && rule == DQ_THREADS_ALL};
-  return several && rule == DQ_THREADS_AUTO ? measure(choice, multi, graph, options, error) : DQ_OK;
+// Nanoseconds that a stretch of the chosen way has to have. One that takes longer or shorter than the last one by a
+// quarter is a sign that the load has changed.
+static int64_t least_stretch(const dq_thread_choice *choice) {
+  const double mean = (double)choice->measured.sum / (double)choice->measured.count;
+  const bool changed = fabs(mean - choice->usual) > choice->usual / 4;
+  return (changed && choice->gap > DOUBTFUL ? DOUBTFUL : choice->gap) * choice->cost;
+}
+
+bool dq_thread_choice_begin(const dq_thread_choice *choice, int *stretch) {
+  *stretch = choice->stretch;
+  return choice->all != choice->measuring;
+}
+
+void dq_thread_choice_end(dq_thread_choice *choice, int stretch, int64_t nanoseconds) {
+  if (stretch != choice->stretch) return;
+  const int64_t before = choice->elapsed;
+  choice->elapsed += nanoseconds;
+  if (before < SKIPPED && nanoseconds < LONG) return;
+  dq_thread_way *way = &choice->ways[choice->all != choice->measuring];
+  way->sum += nanoseconds, way->count++;
+  choice->measured.sum += nanoseconds, choice->measured.count++;
+  if (!choice->length) choice->length = choice->gap = 1;
+  if (choice->measured.sum < choice->length * STRETCH) return;
+  if (choice->measuring || choice->measured.sum >= least_stretch(choice)) end_stretch(choice);
 }

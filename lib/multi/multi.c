@@ -64,7 +64,7 @@ static dq_multi_request *request_of(dq_task *task) {
 static dq_pool *find_helped(const dq_multi *multi, int worker) {
   for (int i = 1; i < multi->started; i++) {
     const dq_multi_lane *lane = multi->workers[(worker + i) % multi->started].lane;
-    if (lane) return lane->context.pool;
+    if (lane) return lane->pool;
   }
   return NULL;
 }
@@ -76,6 +76,7 @@ static bool is_job_ready(void *user) { return ((dq_multi *)user)->ready > 0; }
 static void help_or_sleep(dq_multi *multi, int worker, int64_t *starts) {
   dq_pool *pool = *starts < multi->starts ? find_helped(multi, worker) : NULL;
   *starts = multi->starts;
+  multi->idle++;
   if (pool) {
     pthread_mutex_unlock(&multi->lock);
     dq_pool_help(pool, worker, is_job_ready, multi);
@@ -85,6 +86,19 @@ static void help_or_sleep(dq_multi *multi, int worker, int64_t *starts) {
     pthread_cond_wait(&multi->arrived, &multi->lock);
     multi->sleeping--;
   }
+  multi->idle--;
+}
+
+// Under the lock. Decides whether others may help a request that begins.
+static void choose_threads(dq_multi *multi, dq_multi_request *request) {
+  dq_multi_network *network = &multi->networks[request->network];
+  request->begun = dq_nanoseconds();
+  request->stretch = -1;
+  request->helped = network->threads == DQ_THREADS_ALL;
+  if (network->threads != DQ_THREADS_AUTO) return;
+  int stretch;
+  request->helped = dq_thread_choice_begin(&network->choice, &stretch);
+  if (multi->idle) request->stretch = stretch;
 }
 
 // The request whose job runs next, with a frame; NULL: the workers are to end.
@@ -102,13 +116,16 @@ static dq_multi_request *wait_for_job(dq_multi *multi, int worker) {
   request->state = DQ_REQUEST_BEGUN;
   request->frame = multi->frames[--multi->free_frames];
   if (network->idle_count) request->lane = network->idle[--network->idle_count];
+  choose_threads(multi, request);
   return request;
 }
 
-// Under the lock. Lets others help the job that the worker is about to run.
+// Under the lock. Lets others help the job that the worker is about to run, if some have nothing else to do.
 static void offer(dq_multi *multi, const dq_multi_request *request, int worker) {
   dq_multi_lane *lane = request->job == DQ_JOB_PREPARE ? NULL : request->lane;
-  if (!lane || !lane->context.pool) return;
+  if (!lane) return;
+  lane->context.pool = request->helped && multi->idle ? lane->pool : NULL;
+  if (!lane->context.pool) return;
   multi->workers[worker].lane = lane;
   multi->starts++;
   if (multi->sleeping) pthread_cond_broadcast(&multi->arrived);
@@ -139,6 +156,8 @@ static bool run_job(dq_multi *multi, dq_multi_request *request, int worker) {
   }
   multi->networks[request->network].preparing = request->preparing;
   finish(multi, request);
+  if (request->stretch >= 0 && request->status == DQ_OK)
+    dq_thread_choice_end(&multi->networks[request->network].choice, request->stretch, request->finish - request->begun);
   dq_dispatcher_end(&multi->dispatcher, &request->task, request->finish);
   return true;
 }
@@ -150,9 +169,11 @@ static void *worker_main(void *argument) {
   for (dq_multi_request *request; (request = wait_for_job(multi, self->index));) {
     void (*ended)(void *, dq_multi_request *) = request->ended;
     if (!run_job(multi, request, self->index) || !ended) continue;
+    multi->calling++;
     pthread_mutex_unlock(&multi->lock);
     ended(request->user, request);
     pthread_mutex_lock(&multi->lock);
+    multi->calling--;
   }
   pthread_mutex_unlock(&multi->lock);
   return NULL;
@@ -262,7 +283,7 @@ static dq_status submit(dq_multi *multi, dq_multi_request *request, dq_error *er
   request->cancelled = false;
   request->state = DQ_REQUEST_WAITING;
   multi->unfinished++;
-  pthread_cond_signal(&multi->arrived);
+  if (multi->ready > multi->calling) pthread_cond_signal(&multi->arrived);
   return DQ_OK;
 }
 

@@ -5,7 +5,7 @@
 // A job is run by one worker. Workers that have no job to run help it, if its network is for all threads: they take
 // part in its loops (dq_pool_help) and leave as soon as there is a job, so that nothing waits for them. A network that
 // is alone is as fast as in a pool of as many threads as there are workers; where there are jobs enough, every worker
-// runs its own.
+// runs its own, as in one thread. Which way a network of DQ_THREADS_AUTO gets is measured on its requests.
 //
 // All requests of a network read the same packed weights (dq_plan_share). The values of a request live in a frame, a
 // block that is large enough for every network; there is one for each worker and one more, for a request that comes
@@ -16,6 +16,7 @@
 
 #include "lib/multi/dispatcher.h"
 #include "lib/multi/job_cut.h"
+#include "lib/multi/job_threads.h"
 #include "lib/session/session.h"
 
 typedef struct dq_multi dq_multi;
@@ -54,14 +55,17 @@ const dq_context *dq_multi_context(const dq_multi *multi, bool all_threads);
 
 // Adds a network, whose index is the number of networks before, and cuts it into jobs by measured time: the network
 // runs on noise in one thread, once, and up to four times more within 0.1 s; the least time of each step counts.
-// `session` was opened with `lent` and dq_multi_context(multi, all_threads), and must outlive `multi`. DQ_USAGE: a
-// request has not ended; DQ_SYSTEM: there is no memory for the frames; also statuses of a run. After a failure the
-// network is not there. No other function may be called at the same time.
-dq_status dq_multi_add(dq_multi *multi, const dq_session *session, bool all_threads, dq_error *error);
+// `session` was opened with `lent` and dq_multi_context(multi, threads != DQ_THREADS_ONE), and must outlive `multi`.
+// DQ_USAGE: a request has not ended; DQ_SYSTEM: there is no memory for the frames; also statuses of a run. After a
+// failure the network is not there. No other function may be called at the same time.
+dq_status dq_multi_add(dq_multi *multi, const dq_session *session, dq_job_threads threads, dq_error *error);
 int dq_multi_networks(const dq_multi *multi);
 // The jobs of a network, which owns the array; *count receives their number.
 const dq_job *dq_multi_jobs(const dq_multi *multi, int network, int *count);
-int dq_multi_threads(const dq_multi *multi, int network); // that its jobs may run in: 1, or the number of workers
+// The threads that jobs of a network may run in: 1, or the number of workers; with DQ_THREADS_AUTO those of the way
+// that is chosen now. *choice receives what was measured; NULL: the network has no choice. No request may be on its
+// way.
+int dq_multi_threads(const dq_multi *multi, int network, const dq_thread_choice **choice);
 int dq_multi_inputs(const dq_multi *multi, int network);  // number of inputs of a network
 int dq_multi_outputs(const dq_multi *multi, int network); // and of outputs
 size_t dq_multi_frame_bytes(const dq_multi *multi);       // of one frame: the most that a network needs
@@ -85,7 +89,8 @@ struct dq_multi_request {
   // DQ_OK is that of the request. NULL, at first: `inputs` are read.
   dq_status (*prepare)(void *user, dq_plan *plan, dq_error *error);
   // Called by the worker when the request has ended, which may submit it again; NULL: nobody. With `ended` no other
-  // thread may wait for the request, since it is not the caller's until `ended` returns.
+  // thread may wait for the request, since it is not the caller's until `ended` returns. Short: the worker runs one of
+  // the requests that wait afterwards, and no other worker is woken for that one.
   void (*ended)(void *user, dq_multi_request *request);
   void *user; // of `prepare` and `ended`
 
@@ -105,6 +110,9 @@ struct dq_multi_request {
   void *frame;
   int job; // the next one
   bool cancelled;
+  bool helped;   // jobs run in all threads
+  int stretch;   // of dq_thread_choice; -1: its time does not count
+  int64_t begun; // dq_nanoseconds when it got its frame
 };
 
 // Opens a request for a network; the caller closes *request before `multi`, when it is not waiting and has not begun.

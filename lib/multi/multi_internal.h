@@ -8,15 +8,17 @@
 // A plan that requests of a network use by turns. It shares the operands of session->plan.
 typedef struct dq_multi_lane {
   dq_plan *plan;
-  dq_context context;           // of the plan. Its pool is open, and the lane's; NULL: the network is for one thread
+  dq_pool *pool;                // open; NULL: the network is for one thread
+  dq_context context;           // of the plan. Its pool is `pool` while others may help the job, else NULL
   int caller;                   // the worker that runs the job
   atomic_int_least64_t helping; // nanoseconds of others since the job began
 } dq_multi_lane;
 
 typedef struct dq_multi_network {
   const dq_session *session;
-  bool all_threads;
-  dq_arena *arena; // of jobs and idle
+  dq_job_threads threads;
+  dq_thread_choice choice; // with DQ_THREADS_AUTO
+  dq_arena *arena;         // of jobs and idle
   dq_job *jobs;
   int job_count;
   int64_t cost;         // nanoseconds of all jobs
@@ -51,6 +53,8 @@ struct dq_multi {
   void *between_user;
   int unfinished; // requests that wait or have begun
   int sleeping;   // workers
+  int idle;       // workers that have no job: they sleep or help
+  int calling;    // workers that call dq_multi_request.ended, and then look for a job
   int64_t starts; // jobs that could be helped
   bool closing;
   dq_multi_worker *workers;

@@ -82,9 +82,10 @@ static void add_help(void *user, int worker, int64_t begin, int64_t end) {
 static dq_status fill_lane(dq_multi_lane *lane, const dq_multi *multi, const dq_multi_network *network,
                            dq_error *error) {
   lane->context = multi->running;
-  if (network->all_threads && !(lane->context.pool = dq_pool_new_open(multi->options.workers)))
+  if (network->threads != DQ_THREADS_ONE && !(lane->pool = dq_pool_new_open(multi->options.workers)))
     return dq_fail_memory(error, 0);
-  dq_pool_observe(lane->context.pool, add_help, lane);
+  lane->context.pool = lane->pool;
+  dq_pool_observe(lane->pool, add_help, lane);
   return dq_plan_share(&lane->plan, network->session->plan, &lane->context, error);
 }
 
@@ -102,7 +103,7 @@ dq_status dq_multi_open_lane(dq_multi_lane **result, const dq_multi *multi, cons
 void dq_multi_free_lane(dq_multi_lane *lane) {
   if (!lane) return;
   dq_plan_free(lane->plan);
-  dq_pool_free(lane->context.pool);
+  dq_pool_free(lane->pool);
   dq_budget_free(lane);
 }
 
@@ -122,12 +123,12 @@ static dq_status reserve_network(dq_multi *multi, dq_error *error) {
   return DQ_OK;
 }
 
-static dq_status add(dq_multi *multi, const dq_session *session, bool all_threads, dq_error *error) {
+static dq_status add(dq_multi *multi, const dq_session *session, dq_job_threads threads, dq_error *error) {
   if (multi->unfinished)
     return dq_fail(error, DQ_USAGE, "%d requests have not ended; networks are added while there is none",
                    multi->unfinished);
-  dq_multi_network network = {
-      .session = session, .all_threads = all_threads, .arena = dq_context_arena(&multi->binding)};
+  if (multi->options.workers == 1) threads = DQ_THREADS_ONE;
+  dq_multi_network network = {.session = session, .threads = threads, .arena = dq_context_arena(&multi->binding)};
   dq_status status = network.arena ? reserve_network(multi, error) : dq_fail_memory(error, 0);
   if (status == DQ_OK) status = grow_frames(multi, dq_plan_lent_bytes(session->plan), error);
   if (status == DQ_OK) status = cut(&network, multi, error);
@@ -137,9 +138,9 @@ static dq_status add(dq_multi *multi, const dq_session *session, bool all_thread
   return status;
 }
 
-dq_status dq_multi_add(dq_multi *multi, const dq_session *session, bool all_threads, dq_error *error) {
+dq_status dq_multi_add(dq_multi *multi, const dq_session *session, dq_job_threads threads, dq_error *error) {
   pthread_mutex_lock(&multi->lock);
-  dq_status status = add(multi, session, all_threads, error);
+  dq_status status = add(multi, session, threads, error);
   pthread_mutex_unlock(&multi->lock);
   return status;
 }
@@ -151,8 +152,11 @@ const dq_job *dq_multi_jobs(const dq_multi *multi, int network, int *count) {
   return multi->networks[network].jobs;
 }
 
-int dq_multi_threads(const dq_multi *multi, int network) {
-  return multi->networks[network].all_threads ? multi->options.workers : 1;
+int dq_multi_threads(const dq_multi *multi, int network, const dq_thread_choice **choice) {
+  const dq_multi_network *of = &multi->networks[network];
+  *choice = of->threads == DQ_THREADS_AUTO ? &of->choice : NULL;
+  const bool all = *choice ? of->choice.all : of->threads == DQ_THREADS_ALL;
+  return all ? multi->options.workers : 1;
 }
 
 int dq_multi_inputs(const dq_multi *multi, int network) {

@@ -84,6 +84,13 @@ needs_python() { command -v python3 >/dev/null || skip "no python3 to read JSON 
   needs_python
   gives 0 dq-multi "$models/small.onnx,n=0" "$models/small.onnx,n=0,threads=all" --threads 4 --duration 3s --json a.json
   tells 'told["run"]["seconds"] >= 3 and told["run"]["processor_seconds"] < 0.03' a.json
+  dq-multi "$models/small.onnx,n=0" "$models/small.onnx,n=0,threads=all" --threads 4 --duration 6s >out 2>err &
+  sleep 2
+  awk '/^voluntary/ { n += $2 } END { print n }' /proc/$!/task/*/status >switches
+  sleep 3
+  awk '/^voluntary/ { n += $2 } END { print n }' /proc/$!/task/*/status >>switches
+  wait $!
+  [ "$(tail -n 1 switches)" -le $(($(head -n 1 switches) + 10)) ] # nobody wakes but twice in a second
 }
 
 @test "a hundred networks have as many threads as one" {

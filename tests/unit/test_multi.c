@@ -82,7 +82,7 @@ static dq_graph *make_graph(int number) {
   return graph;
 }
 
-static void open_mix(mix *m, const char *policy, int workers, double job_time, bool all_threads) {
+static void open_mix(mix *m, const char *policy, int workers, double job_time, dq_job_threads threads) {
   *m = (mix){.arena = dq_arena_new(0)};
   assert_int_equal(dq_context_init(&m->context, 1, ~0u, NULL), DQ_OK);
   dq_multi_options options = {workers, dq_job_policy_at(dq_job_policy_find(policy)), job_time, 0.004, NULL, NULL};
@@ -105,9 +105,10 @@ static void open_mix(mix *m, const char *policy, int workers, double job_time, b
     }
     dq_session_close(&alone);
     const dq_session_options lent = {.lent = true};
-    assert_int_equal(
-        dq_session_open(&m->sessions[n], m->graphs[n], &lent, dq_multi_context(m->multi, all_threads), NULL), DQ_OK);
-    assert_int_equal(dq_multi_add(m->multi, &m->sessions[n], all_threads, NULL), DQ_OK);
+    assert_int_equal(dq_session_open(&m->sessions[n], m->graphs[n], &lent,
+                                     dq_multi_context(m->multi, threads != DQ_THREADS_ONE), NULL),
+                     DQ_OK);
+    assert_int_equal(dq_multi_add(m->multi, &m->sessions[n], threads, NULL), DQ_OK);
   }
 }
 
@@ -128,9 +129,9 @@ static dq_multi_request *open_request(mix *m, int network, int picture) {
   return request;
 }
 
-static void run_mix(const char *policy, int workers, double job_time, bool all_threads) {
+static void run_mix(const char *policy, int workers, double job_time, dq_job_threads threads) {
   mix m;
-  open_mix(&m, policy, workers, job_time, all_threads);
+  open_mix(&m, policy, workers, job_time, threads);
   dq_multi_request *requests[NETWORKS][REQUESTS];
   for (int n = 0; n < NETWORKS; n++)
     for (int r = 0; r < REQUESTS; r++) {
@@ -161,9 +162,9 @@ static void same_bytes_as_alone(void **state) {
   (void)state;
   for (int p = 0; dq_job_policy_at(p); p++)
     for (int workers = 1; workers <= 3; workers++)
-      for (int all_threads = 0; all_threads < 2; all_threads++) {
-        run_mix(dq_job_policy_at(p)->name, workers, 1e-9, all_threads);
-        run_mix(dq_job_policy_at(p)->name, workers, 1e-3, all_threads);
+      for (int threads = DQ_THREADS_ONE; threads <= DQ_THREADS_AUTO; threads++) {
+        run_mix(dq_job_policy_at(p)->name, workers, 1e-9, (dq_job_threads)threads);
+        run_mix(dq_job_policy_at(p)->name, workers, 1e-3, (dq_job_threads)threads);
       }
 }
 
@@ -173,8 +174,10 @@ static void workers_without_a_job_help(void **state) {
   for (int all_threads = 0; all_threads < 2; all_threads++) {
     mix m;
     int64_t helping = 0;
-    open_mix(&m, "fifo", 2, 1, all_threads);
-    assert_int_equal(dq_multi_threads(m.multi, 2), 1 + all_threads);
+    const dq_thread_choice *choice;
+    open_mix(&m, "fifo", 2, 1, all_threads ? DQ_THREADS_ALL : DQ_THREADS_ONE);
+    assert_int_equal(dq_multi_threads(m.multi, 2, &choice), 1 + all_threads);
+    assert_null(choice);
     dq_multi_request *request = open_request(&m, 2, 1);
     for (int i = 0; all_threads ? !helping : i < 100; i++) {
       assert_true(i < 100000); // a busy machine may let the other worker wait
@@ -190,12 +193,34 @@ static void workers_without_a_job_help(void **state) {
   }
 }
 
+// Requests one after the other are measured in one thread and in all, by turns, and give the same bytes.
+static void both_ways_are_measured(void **state) {
+  (void)state;
+  mix m;
+  const dq_thread_choice *choice;
+  open_mix(&m, "fifo", 2, 1, DQ_THREADS_AUTO);
+  dq_multi_request *request = open_request(&m, 2, 1);
+  assert_int_equal(dq_multi_threads(m.multi, 2, &choice), 1); // the safe way at first
+  for (int i = 0; choice->stretch < 6; i++) {
+    assert_true(i < 10000000);
+    assert_int_equal(dq_multi_submit(request, NULL), DQ_OK);
+    assert_true(dq_multi_wait(request, -1));
+    same_bits(&request->outputs[0], m.expected[2][1]);
+    if (!request->helped) assert_int_equal(request->helping, 0);
+    dq_multi_threads(m.multi, 2, &choice);
+  }
+  assert_true(choice->ways[0].count > 0 && choice->ways[1].count > 0);
+  assert_true(choice->ways[0].sum >= 3 * 4000000 && choice->ways[1].sum >= 3 * 4000000);
+  dq_multi_request_close(request);
+  close_mix(&m);
+}
+
 // The three convolutions of a decomposed one are one job, however short jobs are to be.
 static void decomposed_layers_stay_together(void **state) {
   (void)state;
   mix m;
   int counts[NETWORKS];
-  open_mix(&m, "fifo", 1, 1e-9, false);
+  open_mix(&m, "fifo", 1, 1e-9, DQ_THREADS_ONE);
   for (int n = 0; n < NETWORKS; n++) {
     dq_multi_jobs(m.multi, n, &counts[n]);
     int steps = dq_plan_step_count(m.sessions[n].plan);
@@ -227,18 +252,18 @@ static void cancelled_requests_end_alone(void **state) {
   (void)state;
   mix m;
   gate g = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false, false};
-  open_mix(&m, "fifo", 1, 1e-9, false);
+  open_mix(&m, "fifo", 1, 1e-9, DQ_THREADS_ONE);
   dq_multi_options options = {1, dq_job_policy_at(0), 1e-9, 0, stand_at_gate, &g};
   dq_multi *multi;
   assert_int_equal(dq_multi_open(&multi, &options, &m.context, NULL), DQ_OK);
   dq_multi *unused = m.multi;
   m.multi = multi;
-  assert_int_equal(dq_multi_add(multi, &m.sessions[2], false, NULL), DQ_OK);
+  assert_int_equal(dq_multi_add(multi, &m.sessions[2], DQ_THREADS_ONE, NULL), DQ_OK);
   dq_multi_request *begun = open_request(&m, 0, 0), *waiting = open_request(&m, 0, 1), *last = open_request(&m, 0, 2);
   assert_true(dq_multi_wait(last, 0)); // was never submitted
   assert_int_equal(dq_multi_submit(begun, NULL), DQ_OK);
   assert_int_equal(dq_multi_submit(begun, NULL), DQ_USAGE);
-  assert_int_equal(dq_multi_add(multi, &m.sessions[1], false, NULL), DQ_USAGE);
+  assert_int_equal(dq_multi_add(multi, &m.sessions[1], DQ_THREADS_ONE, NULL), DQ_USAGE);
   pthread_mutex_lock(&g.lock);
   while (!g.entered) pthread_cond_wait(&g.opened, &g.lock);
   pthread_mutex_unlock(&g.lock);
@@ -288,7 +313,7 @@ static void failing_requests_end_alone(void **state) {
   dq_session session;
   const dq_session_options lent = {.lent = true};
   assert_int_equal(dq_session_open(&session, graph, &lent, dq_multi_context(multi, false), NULL), DQ_OK);
-  assert_int_equal(dq_multi_add(multi, &session, false, NULL), DQ_OK);
+  assert_int_equal(dq_multi_add(multi, &session, DQ_THREADS_ONE, NULL), DQ_OK);
   static const int64_t indices[][3] = {{1, 2, 3}, {0, 9, 0}, {1, 1, 3}, {0, 0, 2}};
   static const int64_t found[] = {2, -1, 3, 0};
   dq_multi_request *requests[4];
@@ -313,13 +338,10 @@ static void failing_requests_end_alone(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(jobs_are_cut_by_time),
-      cmocka_unit_test(figures_by_hand),
-      cmocka_unit_test(same_bytes_as_alone),
-      cmocka_unit_test(workers_without_a_job_help),
-      cmocka_unit_test(decomposed_layers_stay_together),
-      cmocka_unit_test(cancelled_requests_end_alone),
-      cmocka_unit_test(failing_requests_end_alone),
+      cmocka_unit_test(jobs_are_cut_by_time),         cmocka_unit_test(figures_by_hand),
+      cmocka_unit_test(same_bytes_as_alone),          cmocka_unit_test(workers_without_a_job_help),
+      cmocka_unit_test(both_ways_are_measured),       cmocka_unit_test(decomposed_layers_stay_together),
+      cmocka_unit_test(cancelled_requests_end_alone), cmocka_unit_test(failing_requests_end_alone),
   };
   return cmocka_run_group_tests(tests, context_start, context_end);
 }

@@ -68,7 +68,7 @@ static void open_workload(workload *w, const char *policy, const stream *streams
   assert_int_equal(dq_multi_open(&w->multi, &options, &context, NULL), DQ_OK);
   const dq_session_options lent = {.lent = true};
   assert_int_equal(dq_session_open(&w->session, w->graph, &lent, dq_multi_context(w->multi, false), NULL), DQ_OK);
-  assert_int_equal(dq_multi_add(w->multi, &w->session, false, NULL), DQ_OK);
+  assert_int_equal(dq_multi_add(w->multi, &w->session, DQ_THREADS_ONE, NULL), DQ_OK);
   for (int s = 0; s < count; s++)
     for (int r = 0; r < streams[s].count; r++)
       w->arrivals[w->count++] = (arrival){.time = r * streams[s].period * UNIT, .stream = s, .cost = streams[s].cost};
