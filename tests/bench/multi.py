@@ -13,7 +13,8 @@ work done is the sum over the networks of runs in a second times the time of a r
 ways run the networks in other shares can be compared. Where other programs run on the machine, four processes get a
 larger share of it than one process of two workers; so the work for a second of processor time is compared as well, that
 of dq-bench without what it takes to load, which a process with one run and no run before shows. Printed is the work over
-that of the processes of one thread in the same round, of dq-multi also over the best of the ways it is to reach: median,
+that of the processes of one thread in the same round, of dq-multi also over the best of the ways it is to reach, and over
+that of the processes with default threads, below it the most that can be reached there by one thread for each network: median,
 least and largest over the rounds, and whether the median keeps the bound of the figure where it has one.
 
 --idle: the median time of a request of MODEL on one worker over that of a run of dq-bench on one thread, and that with
@@ -22,7 +23,7 @@ ONNX Runtime with default threads beside a second session that has run once and 
 --threads: requests in a second of dq-multi with one sender of MODEL, with threads=all over those with threads=one, and
 with --auto over the better of both; the same with a sender for each processor.
 --many: time of loading and memory of dq-multi with 250, 500 and 1000 idle networks of MODEL, and the memory of
-one process of dq-bench.
+one process of dq-bench; the processor time, which does not count waiting for a processor, of whole processes with so many.
 
 The column verdict has the bound of a figure and whether its median keeps it, and an interval that holds the median with
 95 %, by order statistics, where there are six rounds or more. For --auto it is enough that the interval reaches the bound.
@@ -148,9 +149,10 @@ def ways_of(machine, models, decomposed, peers):
 
 def comparisons(work):
     """Of each way to BASE, and of dq-multi to what it is to reach: (name, ratio, least)."""
-    for way in work.keys() - {BASE}:
+    for way in work.keys() - {BASE, DEFAULT}:
         yield f"{way} over {BASE}", work[way] / work[BASE], 1 if way == MULTI else None
     yield f"{MULTI} over {DEFAULT}", work[MULTI] / work[DEFAULT], 1.25
+    yield f"{MULTI} over {DEFAULT}, at most: {BASE} over {DEFAULT}", work[BASE] / work[DEFAULT], None
     if PEERS[0] in work:
         best = max(work[way] for way in (BASE, *PEERS))
         yield f"{MULTI} over the best of {BASE}, and ONNX Runtime", work[MULTI] / best, 1
@@ -245,10 +247,13 @@ def waiting_row(machine, model, rounds):
 
 def many_rows(machine, model, rounds):
     counts = (250, 500, 1000)
-    told = {count: [] for count in counts}
+    told, processors = {count: [] for count in counts}, []
     for _ in range(rounds):
+        answers = {count: machine.answer(machine.start("dq-multi", *[f"{model},n=0"] * count, "--duration", "0.1s"))
+                   for count in (1, *counts)}
+        processors.append([answers[count][1] for count in (1, counts[0], counts[-1])])
         for count in counts:
-            told[count].append(machine.multi([f"{model},n=0"] * count, 0.1)["run"])
+            told[count].append(answers[count][0]["run"])
     for count, runs in told.items():
         what = f"{count} networks of {name_of(model)}"
         yield row_of(f"{what}: time of loading", [run["loading_ms"] / 1e3 for run in runs], "s")
@@ -256,6 +261,8 @@ def many_rows(machine, model, rounds):
     few, most = counts[0], counts[-1]
     yield row_of(f"{name_of(model)}: time of loading a network of {most} over that of {few}",
                  [b["loading_ms"] / most / (a["loading_ms"] / few) for a, b in zip(told[few], told[most])], "ratio", most=1.25)
+    yield row_of(f"{name_of(model)}: processor time of the process for a network of {most} over that of {few}, both without that of one",
+                 [(b - one) / (most - 1) / ((a - one) / (few - 1)) for one, a, b in processors], "ratio", most=1.25)
     ones = [machine.answer(machine.bench(model, 1, "--threads", "1"))[0]["run"]["peak_bytes"] for _ in range(rounds)]
     yield row_of(f"one process of dq-bench with {name_of(model)}: peak memory", [one / 2**20 for one in ones], "MiB")
     yield row_of(f"{most} networks of {name_of(model)}: peak memory over that of as many processes",
