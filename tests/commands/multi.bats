@@ -152,7 +152,7 @@ END
     done
   done
   tells '"helped_ms" in (n := told["networks"][0])' all.json
-  gives 0 dq-multi "$models/small.onnx" int8.onnx,threads=one --data "npy:$x" --threads 2 --auto --requests 20 --json auto.json
+  gives 0 dq-multi "$models/small.onnx" int8.onnx,threads=one,n=0 --data "npy:$x" --threads 2 --auto --requests 4000 --json auto.json
   tells '[n["digest"] for n in told["networks"]] == [n["digest"] for n in json.load(open("one.json"))["networks"]]' auto.json
   tells '(n := told["networks"][0])["one_thread_ms"] > 0 and n["all_threads_ms"] > 0 and n["threads"] in (1, 2)' auto.json
   tells '(n := told["networks"][1])["threads"] == 1 and "one_thread_ms" not in n' auto.json
