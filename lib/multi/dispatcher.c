@@ -141,9 +141,9 @@ static dq_task *choose_in_slice(dq_dispatcher *dispatcher, dq_task *first, dq_wo
 static bool may_pass(const dq_dispatcher *dispatcher, const dq_task *task, const dq_task *first, int last) {
   if (task->rank != first->rank || task->arrival - first->arrival > PATIENCE * first->cost) return false;
   const bool between = first->begun && !task->begun, in_slices = task->cost <= dispatcher->slice;
-  if (between && !dispatcher->policy->alike) return false;
-  if (has_deadline(task)) return true;
-  return !dispatcher->with_deadline && !has_deadline(first) && !(in_slices && (between || task->network == last));
+  if (has_deadline(task)) return !between || dispatcher->policy->alike;
+  if (between || dispatcher->with_deadline || has_deadline(first)) return false;
+  return !in_slices || task->network != last;
 }
 
 // Of `best` (NULL: none) and the tasks of the heap that may pass by `first` that of the network slowed down most.

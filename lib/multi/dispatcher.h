@@ -13,7 +13,8 @@
 // the same rank that came before it, but not by more than twice the cost of the one that came before, if its network
 // was slowed down more, by more than 5 %. Networks whose requests come equally often keep the order of their arrival in
 // every round, so that first come, first served would let the same one wait each time. Where all requests have the same
-// rank such a request may run between the jobs of another one; elsewhere the frame for that is kept for a smaller rank.
+// rank one with a deadline may run between the jobs of another one; elsewhere the frame for that is kept for a smaller
+// rank.
 #ifndef DQ_MULTI_DISPATCHER_H
 #define DQ_MULTI_DISPATCHER_H
 
