@@ -142,6 +142,7 @@ dq_status dq_cost_model_add(dq_cost_model *model, const char *run, const dq_step
   if (!dq_run_shape_read(&one.shape, run)) return DQ_OK;
   if (model->count == model->capacity) DQ_TRY(grow(model, error));
   one.value = log(seconds / one.shape.work);
+  if (!isfinite(one.value)) return DQ_OK;
   model->all[model->count++] = one;
   return DQ_OK;
 }

@@ -30,7 +30,7 @@ typedef struct dq_cost_model dq_cost_model;
 // An empty model in the arena; NULL: there is no memory.
 dq_cost_model *dq_cost_model_new(dq_arena *arena);
 // Adds what was measured: a step of this text takes `seconds` > 0 with a choice that names the algorithm wherever there
-// is one. Texts of no step are left out. DQ_SYSTEM: there is no memory.
+// is one. Texts of no step, and times that are not finite, are left out. DQ_SYSTEM: there is no memory.
 dq_status dq_cost_model_add(dq_cost_model *model, const char *run, const dq_step_choice *choice, double seconds,
                             dq_error *error);
 // Prepares expectations for steps of this text from the nearest observations of the same operator and type.

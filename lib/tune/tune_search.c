@@ -48,7 +48,7 @@ static dq_status begin(dq_tuner *tuner, dq_tune_task *task, dq_error *error) {
   double least = INFINITY;
   for (int c = 0; c < task->candidate_count; c++) {
     double seconds = dq_cost_model_seconds(tuner->model, &task->candidates[c].choice);
-    if (task->candidates[c].tried || seconds >= least) continue;
+    if (task->candidates[c].tried || (task->running >= 0 && !(seconds < least))) continue;
     least = seconds;
     task->running = c;
   }

@@ -86,6 +86,7 @@ static void two_algorithms_of_one_shape(void **state) {
   // Neither other types nor what is no step counts.
   add(model, "FusedConv/any/float16[1,16,8,8]/float16[32,16,3,3]=/to/float16[1,32,4,4]", DQ_CONV_tiles, 1e6);
   add(model, "Network/any/0", DQ_CONV_tiles, 1e6);
+  add(model, CONV_3X3, DQ_CONV_tiles, INFINITY);
   assert_int_equal(dq_cost_model_fit(model, CONV_3X3, NULL), DQ_OK);
   double weight = log(2) / 1.9004;
   near(expected_of(model, DQ_CONV_tiles, 0), 2 * exp(-weight * 1.9));
