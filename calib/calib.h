@@ -3,6 +3,7 @@
 #ifndef DQ_CALIB_CALIB_H
 #define DQ_CALIB_CALIB_H
 
+#include "calib/elements.h"
 #include "calib/margin.h"
 #include "lib/session/observe.h"
 
@@ -19,8 +20,7 @@ typedef struct dq_histogram {
   uint64_t count;         // of finite elements
   uint64_t not_finite;    // elements that are NaN or infinite; no bin counts them
   float minimum, maximum; // of the finite elements; 0 and 0 when there are none
-  uint64_t pictures;      // calls of dq_histogram_add with at least one finite element
-  float first_low, first_high;      // minimum and maximum of the first picture
+  uint64_t pictures;      // calls of dq_histogram_average
   double average_low, average_high; // exponential moving averages of the pictures' minima and maxima
 } dq_histogram;
 
@@ -36,11 +36,12 @@ enum { DQ_ACTIVATION_STEPS = 255, DQ_SYMMETRIC_STEPS = DQ_ACTIVATION_STEPS - 1 }
 dq_status dq_histogram_init(dq_histogram *histogram, dq_budget *budget, dq_error *error);
 void dq_histogram_deinit(dq_histogram *histogram);
 // Counts the `count` (>= 0) elements of one picture with the threads and the kernels of the context (NULL: the caller
-// alone, in plain C), which do not change the result. With at least one finite element the moving averages advance by
-// one step; otherwise only `not_finite` changes.
-void dq_histogram_add(dq_histogram *histogram, const float *values, int64_t count, const dq_context *context);
-// Adds the counts of `from`, whose pictures came after those of `into`. The result is that of one histogram of all
-// pictures; the moving averages agree to the rounding of float64.
+// alone, in plain C), which do not change the result. Returns its extremes; the moving averages stay.
+dq_extremes dq_histogram_count(dq_histogram *histogram, const float *values, int64_t count, const dq_context *context);
+// Advances the moving averages by one step, for a picture with at least one finite element and these extremes.
+void dq_histogram_average(dq_histogram *histogram, float low, float high);
+// Adds the counts of `from`: the result is that of one histogram of all elements. The moving averages of `into`, which
+// depend on the order of the pictures, stay.
 void dq_histogram_merge(dq_histogram *into, const dq_histogram *from);
 // The quantile `q` (0 to 1) of the finite elements, interpolated linearly within its bin and limited to [minimum,
 // maximum]. 0 for an empty histogram.
@@ -106,7 +107,8 @@ typedef struct dq_calibration {
 } dq_calibration;
 
 // Runs the graph once on each picture of `what` and makes one histogram, of 64 KiB, and the ends of its channels for
-// each of its names, which must outlive the result. They count against the budget of the context. The caller frees the
+// each of its names, which must outlive the result. Of several processes each runs a part of the pictures, and all have
+// the result. They count against the budget of the context. The caller frees the
 // result by dq_calibration_deinit; after a failure nothing has to be freed. Statuses are those of dq_observe, and
 // DQ_BAD_INPUT when a value had a NaN or infinite element, DQ_UNSUPPORTED when a value had no element on any picture.
 dq_status dq_calibrate(dq_calibration *calibration, const dq_observation *what, const dq_context *context,

@@ -1,5 +1,6 @@
 // Histograms of a network's values.
 #include <stdlib.h>
+#include <string.h>
 
 #include "calib/calib.h"
 
@@ -27,26 +28,89 @@ static dq_status check_seen(const dq_calibration *calibration, dq_error *error) 
 
 typedef struct filling {
   dq_calibration *calibration;
+  double *picture;  // what measure_picture found
+  int64_t capacity; // of `picture`
   const dq_context *context;
 } filling;
 
-static dq_status open_ends(const filling *f, dq_value_ends *ends, const dq_tensor *tensor, dq_error *error) {
-  int64_t channels = dq_channels_of(tensor);
+static dq_budget *budget_of(const filling *f) { return f->context ? f->context->budget : NULL; }
+
+static dq_status open_ends(const filling *f, dq_value_ends *ends, int64_t channels, dq_error *error) {
   size_t bytes = dq_value_ends_bytes(channels);
-  void *memory = dq_budget_alloc(f->context ? f->context->budget : NULL, bytes);
+  void *memory = ends->channels ? NULL : dq_budget_alloc(budget_of(f), bytes);
+  if (ends->channels) return DQ_OK;
   if (!memory) return dq_fail_memory(error, bytes);
   dq_value_ends_init(ends, channels, memory);
   f->calibration->bytes += bytes;
   return DQ_OK;
 }
 
-static dq_status add_picture(void *user, int slot, const dq_tensor *tensor, dq_error *error) {
-  const filling *f = user;
+static dq_status reserve(filling *f, int64_t count, dq_error *error) {
+  if (count <= f->capacity) return DQ_OK;
+  dq_budget_free(f->picture);
+  f->picture = dq_budget_alloc(budget_of(f), (size_t)count * sizeof *f->picture);
+  f->capacity = f->picture ? count : 0;
+  return f->picture ? DQ_OK : dq_fail_memory(error, (size_t)count * sizeof *f->picture);
+}
+
+// Elements are counted in the histogram of the process that has them. Of the picture remain its extremes, which are
+// infinite where no element is finite, and its ends.
+enum { LOW, HIGH, ENDS };
+
+static dq_status measure_picture(void *user, int slot, const dq_tensor *tensor, dq_tensor *measured, dq_error *error) {
+  filling *f = user;
   dq_value_ends *ends = &f->calibration->ends[slot];
-  if (!dq_tensor_count(tensor)) return DQ_OK;
-  if (!ends->channels) DQ_TRY(open_ends(f, ends, tensor, error));
-  dq_histogram_add(&f->calibration->histograms[slot], tensor->data, dq_tensor_count(tensor), f->context);
-  dq_value_ends_add(ends, tensor, f->context);
+  const int64_t elements = dq_tensor_count(tensor);
+  if (!elements) return DQ_OK;
+  DQ_TRY(open_ends(f, ends, dq_channels_of(tensor), error));
+  const int64_t count = ENDS + dq_value_ends_numbers(ends->channels);
+  DQ_TRY(reserve(f, count, error));
+  const dq_extremes seen = dq_histogram_count(&f->calibration->histograms[slot], tensor->data, elements, f->context);
+  f->picture[LOW] = (double)seen.low, f->picture[HIGH] = (double)seen.high;
+  dq_value_ends_of(ends, tensor, f->picture + ENDS, f->context);
+  *measured = (dq_tensor){.type = DQ_F64, .rank = 1, .dims = {count}, .data = f->picture};
+  return DQ_OK;
+}
+
+static dq_status add_picture(void *user, int slot, const dq_tensor *measured, dq_error *error) {
+  const filling *f = user;
+  const double *picture = measured->data;
+  dq_value_ends *ends = &f->calibration->ends[slot];
+  DQ_TRY(open_ends(f, ends, dq_value_ends_channels(measured->dims[0] - ENDS), error));
+  if (picture[LOW] <= picture[HIGH])
+    dq_histogram_average(&f->calibration->histograms[slot], (float)picture[LOW], (float)picture[HIGH]);
+  dq_value_ends_add(ends, picture + ENDS);
+  return DQ_OK;
+}
+
+// The counts of all processes, in all of them.
+static dq_status merge_histogram(dq_histogram *histogram, const dq_context *context, dq_error *error) {
+  const int count = dq_process_count(context->processes);
+  const size_t bins = DQ_HISTOGRAM_BINS * sizeof *histogram->bins, each = sizeof *histogram + bins;
+  char *own = dq_context_alloc(context, each), *all = NULL;
+  size_t *sizes = calloc((size_t)count, sizeof *sizes);
+  dq_status status = own && sizes ? DQ_OK : dq_fail_memory(error, each);
+  if (status == DQ_OK) {
+    memcpy(own, histogram, sizeof *histogram);
+    memcpy(own + sizeof *histogram, histogram->bins, bins);
+    status = dq_processes_collect(context->processes, context->budget, own, each, &all, sizes, error);
+  }
+  for (int r = 0; status == DQ_OK && r < count; r++) {
+    dq_histogram from;
+    memcpy(&from, all + (size_t)r * each, sizeof from);
+    memcpy(own, all + (size_t)r * each + sizeof from, bins);
+    from.bins = (uint64_t *)(void *)own;
+    if (r != dq_process_index(context->processes)) dq_histogram_merge(histogram, &from);
+  }
+  dq_budget_free(all);
+  dq_budget_free(own);
+  free(sizes);
+  return status;
+}
+
+static dq_status merge_histograms(const dq_calibration *calibration, const dq_context *context, dq_error *error) {
+  if (dq_process_count(dq_processes_of(context)) == 1) return DQ_OK;
+  for (int i = 0; i < calibration->count; i++) DQ_TRY(merge_histogram(&calibration->histograms[i], context, error));
   return DQ_OK;
 }
 
@@ -54,10 +118,14 @@ dq_status dq_calibrate(dq_calibration *calibration, const dq_observation *what, 
                        dq_error *error) {
   *calibration = (dq_calibration){.count = what->count, .names = what->names, .pictures = what->pictures};
   dq_status status = open_histograms(calibration, context, error);
-  filling filled = {calibration, context};
-  if (status == DQ_OK) status = dq_observe(what, add_picture, &filled, context, error);
+  filling filled = {.calibration = calibration, .context = context};
+  dq_observation measured = *what;
+  measured.measure = measure_picture;
+  if (status == DQ_OK) status = dq_observe(&measured, add_picture, &filled, context, error);
+  if (status == DQ_OK) status = merge_histograms(calibration, context, error);
   if (status == DQ_OK) status = check_seen(calibration, error);
   if (status != DQ_OK) dq_calibration_deinit(calibration);
+  dq_budget_free(filled.picture);
   return status;
 }
 

@@ -47,29 +47,14 @@ static void widen_to(dq_histogram *histogram, int exponent) {
   while (histogram->exponent < exponent) double_width(histogram);
 }
 
-static void step_averages(dq_histogram *histogram, float minimum, float maximum) {
+void dq_histogram_average(dq_histogram *histogram, float low, float high) {
+  const double c = DQ_MOVING_AVERAGE_CONSTANT;
   if (!histogram->pictures++) {
-    histogram->first_low = minimum, histogram->first_high = maximum;
-    histogram->average_low = (double)minimum, histogram->average_high = (double)maximum;
+    histogram->average_low = (double)low, histogram->average_high = (double)high;
     return;
   }
-  const double c = DQ_MOVING_AVERAGE_CONSTANT;
-  histogram->average_low += c * ((double)minimum - histogram->average_low);
-  histogram->average_high += c * ((double)maximum - histogram->average_high);
-}
-
-// An average that began with its first picture x gave it the weight (1 - c)^(n - 1), c more than it has
-// behind others: the whole is b + (1 - c)^n (a - x).
-static void join_averages(dq_histogram *into, const dq_histogram *from) {
-  if (!into->pictures) {
-    into->first_low = from->first_low, into->first_high = from->first_high;
-    into->average_low = from->average_low, into->average_high = from->average_high;
-  } else {
-    double faded = pow(1 - DQ_MOVING_AVERAGE_CONSTANT, (double)from->pictures);
-    into->average_low = from->average_low + faded * (into->average_low - (double)from->first_low);
-    into->average_high = from->average_high + faded * (into->average_high - (double)from->first_high);
-  }
-  into->pictures += from->pictures;
+  histogram->average_low += c * ((double)low - histogram->average_low);
+  histogram->average_high += c * ((double)high - histogram->average_high);
 }
 
 static void extend_range(dq_histogram *histogram, float minimum, float maximum) {
@@ -170,7 +155,7 @@ static void count_shares(dq_histogram *histogram, share *shares, int parts, dq_p
   free(bins);
 }
 
-void dq_histogram_add(dq_histogram *histogram, const float *values, int64_t count, const dq_context *context) {
+dq_extremes dq_histogram_count(dq_histogram *histogram, const float *values, int64_t count, const dq_context *context) {
   dq_pool *pool = context ? context->pool : NULL;
   share shares[MOST_SHARES];
   int parts = make_shares(shares, values, count, context);
@@ -182,13 +167,13 @@ void dq_histogram_add(dq_histogram *histogram, const float *values, int64_t coun
     seen.not_finite += shares[i].seen.not_finite;
   }
   histogram->not_finite += (uint64_t)seen.not_finite;
-  if (seen.not_finite == count) return;
+  if (seen.not_finite == count) return seen;
   int low = exponent_for(seen.low), high = exponent_for(seen.high);
   widen_to(histogram, low > high ? low : high);
   extend_range(histogram, seen.low, seen.high);
-  step_averages(histogram, seen.low, seen.high);
   histogram->count += (uint64_t)(count - seen.not_finite);
   count_shares(histogram, shares, parts, pool);
+  return seen;
 }
 
 void dq_histogram_merge(dq_histogram *into, const dq_histogram *from) {
@@ -196,7 +181,6 @@ void dq_histogram_merge(dq_histogram *into, const dq_histogram *from) {
   if (!from->count) return;
   widen_to(into, from->exponent);
   extend_range(into, from->minimum, from->maximum);
-  join_averages(into, from);
   into->count += from->count;
   int shift = into->exponent - from->exponent;
   for (int i = 0; i < BINS; i++) { // floor((i - HALF) / 2^shift)

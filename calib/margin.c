@@ -37,13 +37,18 @@ static void insert(dq_picture_ends *ends, float end) {
   ends->of[at] = end;
 }
 
-void dq_value_ends_add(dq_value_ends *ends, const dq_tensor *tensor, const dq_context *context) {
+void dq_value_ends_of(dq_value_ends *ends, const dq_tensor *tensor, double *numbers, const dq_context *context) {
   for (int64_t c = 0; c < 2 * ends->channels; c++) ends->now[c] = -INFINITY;
   if (ends->channels > 1 && tensor->rank > 1 && tensor->dims[1] == ends->channels)
     dq_each_plane(context, tensor, record, ends);
   else record(ends, 0, tensor->data, dq_tensor_count(tensor), context ? context->cpu : 0);
-  for (int64_t c = 0; c < 2 * ends->channels; c++) insert(&ends->high[c], ends->now[c]);
-  ends->elements = dq_tensor_count(tensor);
+  for (int64_t c = 0; c < 2 * ends->channels; c++) numbers[c] = (double)ends->now[c];
+  numbers[2 * ends->channels] = (double)dq_tensor_count(tensor);
+}
+
+void dq_value_ends_add(dq_value_ends *ends, const double *numbers) {
+  for (int64_t c = 0; c < 2 * ends->channels; c++) insert(&ends->high[c], (float)numbers[c]);
+  ends->elements = (int64_t)numbers[2 * ends->channels];
   ends->pictures++;
 }
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "calib/calib.h"
-#include "cmd/shared/accuracy_check.h"
+#include "cmd/int8_report.h"
 #include "cmd/shared/command.h"
 #include "cmd/shared/data.h"
 #include "cmd/shared/hook.h"
@@ -12,10 +12,6 @@
 #include "lib/onnx/onnx.h"
 #include "lib/session/batch.h"
 #include "lib/document/origin.h"
-#include "lib/render/report.h"
-#include "lib/report/report_accuracy.h"
-#include "lib/report/report_int8.h"
-#include "lib/report/report_verdict.h"
 #include "quant/search/agreement.h"
 #include "quant/int8/hook_spec.h"
 #include "quant/int8/int8_files.h"
@@ -357,18 +353,6 @@ static dq_status retrain(const work *w, dq_error *error) {
   return dq_hook_run(w->made, options->output.output, &hook, "the quantized model", w->context, error);
 }
 
-static dq_status print_report(const work *w, const dq_quantization_check *layers, dq_error *error) {
-  char title[512];
-  snprintf(title, sizeof title, "INT8 quantization of %s", w->options->common.operands[0]);
-  dq_report *report = dq_report_new("dq-int8", 1, title);
-  dq_report_int8(report, &w->report, layers, w->options->overflow);
-  dq_report_verdict(report, &w->report.verdict);
-  dq_report_accuracy_change(report, &w->check.before, &w->check.after);
-  dq_status status = dq_command_report(&w->options->common, report, error);
-  dq_report_free(report);
-  return status;
-}
-
 // Measures accuracy and layers, and prints the tables: of the quantized graph, or of what a hook put into `path`.
 static dq_status measure(work *w, const char *path, dq_error *error) {
   dq_quantization_check layers = {.original = w->original, .data = w->data, .shapes = w->settings.shapes};
@@ -384,7 +368,9 @@ static dq_status measure(work *w, const char *path, dq_error *error) {
     status = dq_accuracy_check_after(&w->check, measured, w->context, error);
   if (status == DQ_OK && w->report.quantized)
     status = dq_quantization_check_run(&layers, measured, w->arena, w->context, error);
-  if (status == DQ_OK) status = print_report(w, &layers, error);
+  if (status == DQ_OK)
+    status =
+        dq_int8_print(&w->options->common, &w->report, &layers, &w->check, w->options->overflow, w->context, error);
   dq_graph_free(retrained);
   return status;
 }
@@ -408,22 +394,39 @@ static dq_status finish(work *w, dq_error *error) {
   return dq_accuracy_check_drop(&w->check, w->options->max_drop, path, error);
 }
 
+static dq_status write_all(work *w, dq_error *error) {
+  const char *path = w->options->output.output;
+  if (!dq_command_writes(w->context)) return DQ_OK;
+  DQ_TRY(dq_onnx_save(w->made, path, error));
+  DQ_TRY(dq_verify_model(path, w->context, error));
+  return dq_int8_files_write(&w->files, &w->report, w->arena, error);
+}
+
 static dq_status quantize(work *w, dq_error *error) {
-  const char *model = w->options->common.operands[0], *path = w->options->output.output;
-  DQ_TRY(read_settings(w, error));
+  const char *model = w->options->common.operands[0];
+  DQ_TRY(dq_processes_agree(w->context->processes, read_settings(w, error), error));
   DQ_TRY(dq_accuracy_check_before(&w->check, w->original, model, w->context, error));
   dq_status status = convert(w, error);
   if (status != DQ_OK) return dq_error_prefix(error, status, "%s", model);
-  DQ_TRY(dq_onnx_save(w->made, path, error));
-  DQ_TRY(dq_verify_model(path, w->context, error));
-  DQ_TRY(dq_int8_files_write(&w->files, &w->report, w->arena, error));
+  DQ_TRY(dq_processes_agree(w->context->processes, write_all(w, error), error));
   return finish(w, error);
+}
+
+static dq_status open_all(work *w, dq_error *error) {
+  const int8_options *options = w->options;
+  dq_data_arguments arguments = options->data;
+  if (!(w->arena = dq_context_arena(w->context))) return dq_fail_memory(error, 0);
+  DQ_TRY(dq_model_open(&w->original, options->common.operands[0], w->context, error));
+  dq_recall_preset(&arguments, w->original, w->context);
+  if (arguments.data) DQ_TRY(dq_open_data(&w->data, &arguments, options->common.seed, w->context, error));
+  return dq_accuracy_check_open(&w->check, w->data, &arguments, &options->eval, &options->common, w->context, error);
 }
 
 static dq_status run(const void *parsed, const dq_context *context, dq_error *error) {
   const int8_options *options = parsed;
   if (!options->data.data && !options->use_table)
     return dq_fail(error, DQ_USAGE, "one of '--data' and '--use-table' is needed");
+  DQ_TRY(dq_hook_alone(options->retrain, context, error));
   work w = {.options = options,
             .files = {.use_table = options->use_table,
                       .force = options->force,
@@ -431,15 +434,7 @@ static dq_status run(const void *parsed, const dq_context *context, dq_error *er
                       .precision = options->save_precision},
             .context = context};
   if (dq_option_given(options, "table-format")) w.files.format = dq_calibration_table_format_at(options->table_format);
-  DQ_TRY(dq_model_open(&w.original, options->common.operands[0], context, error));
-  w.arena = dq_context_arena(context);
-  dq_data_arguments arguments = options->data;
-  dq_recall_preset(&arguments, w.original, context);
-  dq_status status = w.arena ? DQ_OK : dq_fail_memory(error, 0);
-  if (status == DQ_OK && arguments.data)
-    status = dq_open_data(&w.data, &arguments, options->common.seed, context, error);
-  if (status == DQ_OK)
-    status = dq_accuracy_check_open(&w.check, w.data, &arguments, &options->eval, &options->common, context, error);
+  dq_status status = dq_processes_agree(context->processes, open_all(&w, error), error);
   if (status == DQ_OK) status = quantize(&w, error);
   dq_graph_free(w.made);
   dq_accuracy_check_close(&w.check);
@@ -463,15 +458,19 @@ const dq_command dq_verb_int8 = {
     .name = "dq-int8",
     .summary = "quantizes a model to 8-bit integers",
     .usage = "MODEL (--data SPEC | --use-table FILE) -o OUT [options]",
-    .description = "Weights become int8 with one scale per output channel, activations 8 bits with one scale and zero "
-                   "point per tensor, chosen on the pictures of --data. Batch normalization, and what is multiplied or "
-                   "added by channel behind convolutions, is folded into them first. The model written carries "
-                   "QuantizeLinear and DequantizeLinear around every quantized operator, int8 weights and int32 "
-                   "biases; runtimes turn these into integer kernels.\n\n"
-                   "Calibration reads one picture at a time, so that memory does not grow with their number; the file "
-                   "written does not depend on threads. What options leave open is decided by trials with ranges of "
-                   "some pictures, judged on others. The table of outputs says what is lost there; where 8 bits "
-                   "everywhere ruin the outputs, layers stay in float. --use-table writes the file of a --table again.",
+    .description =
+        "Weights become int8 with one scale per output channel, activations 8 bits with one scale and zero "
+        "point per tensor, chosen on the pictures of --data. Batch normalization, and what is multiplied or "
+        "added by channel behind convolutions, is folded into them first. The model written carries "
+        "QuantizeLinear and DequantizeLinear around every quantized operator, int8 weights and int32 "
+        "biases; runtimes turn these into integer kernels.\n\n"
+        "Calibration reads one picture at a time, so that memory does not grow with their number; the file "
+        "written does not depend on threads. What options leave open is decided by trials with ranges of "
+        "some pictures, judged on others. The table of outputs says what is lost there; where 8 bits "
+        "everywhere ruin the outputs, layers stay in float. --use-table writes the file of a --table again.\n\n"
+        "As processes of an MPI job (mpirun -n 4 dq-int8 ...) each runs a part of the pictures of "
+        "calibrations, trials, range search and accuracy, and the files have the same bytes. The first "
+        "process writes and prints. This needs a build with Open MPI.",
     .examples =
         "# quantize with 100 pictures\n"
         "dq-int8 model.onnx --data calib.txt --preset imagenet -o int8.onnx\n"
@@ -481,12 +480,13 @@ const dq_command dq_verb_int8 = {
         "dq-int8 model.onnx --data train.txt --eval test.txt --max-drop 0.5 --save-precision p.json -o int8.onnx\n"
         "# keep the calibration and use it again without pictures\n"
         "dq-int8 model.onnx --data calib.txt --table calib.json -o int8.onnx\n"
-        "dq-int8 model.onnx --use-table calib.json -o again.onnx",
+        "dq-int8 model.onnx --use-table calib.json -o again.onnx\n"
+        "mpirun -n 4 dq-int8 model.onnx --data calib.txt --preset imagenet -o int8.onnx",
     .operand = "MODEL",
     .operands_minimum = 1,
     .operands_maximum = 1,
     DQ_OWN_ROWS(rows),
-    .shared = DQ_WITH_DATA | DQ_WITH_TASK | DQ_WITH_OUTPUT | DQ_WITH_REPORT,
+    .shared = DQ_WITH_DATA | DQ_WITH_TASK | DQ_WITH_OUTPUT | DQ_WITH_REPORT | DQ_WITH_PROCESSES,
     .data_offset = offsetof(int8_options, data),
     .output_offset = offsetof(int8_options, output),
     .report_offset = offsetof(int8_options, report),

@@ -28,6 +28,14 @@ dq_status dq_hook_check_or_builtin(const char *command, const char *data, const 
   return check_files(input, output, error);
 }
 
+dq_status dq_hook_alone(const char *command, const dq_context *context, dq_error *error) {
+  if (!command || dq_process_count(context->processes) == 1) return DQ_OK;
+  return dq_fail(error, DQ_USAGE,
+                 "--retrain is the work of one process, and this is a job of %d; leave out one of both, and retrain "
+                 "with dq-train, which divides its work",
+                 context->processes->count);
+}
+
 dq_status dq_hook_builtin(dq_retrain_options *hook, dq_builtin *builtin, dq_error *error) {
   if (!dq_is_builtin(hook->command)) return DQ_OK;
   hook->train = dq_builtin_train;

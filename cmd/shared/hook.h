@@ -15,6 +15,9 @@ dq_status dq_hook_check(const char *command, const char *input, const char *outp
 dq_status dq_hook_check_or_builtin(const char *command, const char *data, const char *input, const char *output,
                                    dq_error *error);
 
+// DQ_USAGE: there is a command (not NULL), and this is one of several processes of a job.
+dq_status dq_hook_alone(const char *command, const dq_context *context, dq_error *error);
+
 // Where hook->command is "builtin": sets hook->train, and the settings of the text in *builtin, which has the rest of
 // its options and must live as long as the hook. Statuses as dq_builtin_parse.
 dq_status dq_hook_builtin(dq_retrain_options *hook, dq_builtin *builtin, dq_error *error);

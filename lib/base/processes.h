@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lib/base/budget.h"
 #include "lib/base/status.h"
 
 // How the processes of a job exchange bytes. All processes call the same functions in the same order. A failure of the
@@ -30,6 +31,13 @@ typedef struct dq_processes {
 static inline int dq_process_index(const dq_processes *processes) { return processes ? processes->index : 0; }
 static inline int dq_process_count(const dq_processes *processes) { return processes ? processes->count : 1; }
 
+// The part of `count` things that this process has, which are as many in all processes, or one more: from *first to
+// *end - 1.
+static inline void dq_process_part(const dq_processes *processes, int64_t count, int64_t *first, int64_t *end) {
+  *first = count * dq_process_index(processes) / dq_process_count(processes);
+  *end = count * (dq_process_index(processes) + 1) / dq_process_count(processes);
+}
+
 // Returns on all processes the status of the lowest one whose status is a failure, with its message in *error; DQ_OK:
 // no process failed. *error of that process has its message already, to which its number is added where not all failed.
 dq_status dq_processes_agree(const dq_processes *processes, dq_status status, dq_error *error);
@@ -37,6 +45,11 @@ dq_status dq_processes_agree(const dq_processes *processes, dq_status status, dq
 bool dq_processes_any(const dq_processes *processes, bool condition);
 // Stores in values[count] of all processes the sums over the processes, added in their order.
 void dq_processes_add(const dq_processes *processes, double *values, int count);
+// Stores in *all what each process has in mine[bytes], one behind the other in the order of the processes, and in
+// sizes[count] the bytes of each; any sizes fit. *all counts against `budget` (NULL: against none), and the caller
+// frees it by dq_budget_free. DQ_SYSTEM: there is no memory.
+dq_status dq_processes_collect(const dq_processes *processes, dq_budget *budget, const void *mine, size_t bytes,
+                               char **all, size_t *sizes, dq_error *error);
 // Stores in data[bytes] of all processes what process 0 has there; `bytes`, the same on all of them, may be any size. A
 // job of one process does nothing.
 void dq_processes_share(const dq_processes *processes, void *data, size_t bytes);

@@ -77,11 +77,10 @@ static dq_status add_pictures(void *user, int64_t first, int64_t count, const dq
 // Of several processes each runs a part of the pictures, where counts of the parts can be added, else all.
 static dq_picture_range pictures_of(const accuracy_job *job) {
   dq_picture_range range = {.step = 1, .count = dq_data_count(job->data), .doing = "accuracy"};
-  const dq_processes *processes = job->context ? job->context->processes : NULL;
-  const int64_t index = dq_process_index(processes), count = dq_process_count(processes);
+  int64_t end;
   if (!dq_task_adds_up(job->task)) return range;
-  range.first = range.count * index / count;
-  range.count = range.count * (index + 1) / count - range.first;
+  dq_process_part(dq_processes_of(job->context), range.count, &range.first, &end);
+  range.count = end - range.first;
   return range;
 }
 
@@ -99,7 +98,7 @@ static dq_status run_pictures(accuracy_job *job, const dq_graph *graph, const dq
 
 static dq_status run_job(accuracy_job *job, dq_result *result, const dq_graph *graph,
                          const dq_accuracy_options *options, dq_error *error) {
-  const dq_processes *processes = job->context ? job->context->processes : NULL;
+  const dq_processes *processes = dq_processes_of(job->context);
   DQ_TRY(dq_processes_agree(processes, run_pictures(job, graph, options, error), error));
   if (dq_process_count(processes) > 1 && dq_task_adds_up(job->task)) dq_task_add_processes(job->task, processes);
   return dq_task_result(job->task, result, error);

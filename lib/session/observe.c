@@ -3,7 +3,9 @@
 #include <stdlib.h>
 
 #include "lib/base/half.h"
+#include "lib/base/sizes.h"
 #include "lib/session/batch.h"
+#include "lib/session/records.h"
 
 enum { LISTENERS = 2 };
 
@@ -14,33 +16,48 @@ typedef struct observation_job {
   const dq_tensor *alone; // by value index of the observed graph: as one picture gives it; NULL: pictures run alone
   const dq_runner *runner;
   const dq_context *context;
+  dq_records *records; // of the pictures of this process; NULL: there is no other process
 } observation_job;
 
-static dq_status deliver_batch(const observation_job *job, const dq_listener *to, int slot, const dq_tensor *tensor,
-                               dq_error *error) {
-  const char *name = to->names[slot];
+static dq_status pass_on(void *user, int listener, int slot, const dq_tensor *tensor, dq_error *error) {
+  const observation_job *job = user;
+  return job->listeners[listener].on_value(job->listeners[listener].user, slot, tensor, error);
+}
+
+static dq_status deliver_picture(observation_job *job, int listener, int slot, const dq_tensor *tensor,
+                                 dq_error *error) {
+  const dq_listener *to = &job->listeners[listener];
+  dq_tensor measured = *tensor;
+  if (to->measure) {
+    measured.data = NULL;
+    DQ_TRY(to->measure(to->user, slot, tensor, &measured, error));
+    if (!measured.data) return DQ_OK;
+  }
+  return job->records ? dq_records_add(job->records, listener, slot, &measured, error)
+                      : pass_on(job, listener, slot, &measured, error);
+}
+
+static dq_status deliver_batch(observation_job *job, int listener, int slot, const dq_tensor *tensor, dq_error *error) {
+  const char *name = job->listeners[listener].names[slot];
   const dq_tensor *alone = &job->alone[dq_graph_find(job->what->graph, name)->index];
   for (int64_t p = 0; p < job->runner->count; p++) {
     dq_tensor one;
     DQ_TRY(dq_batch_part(&one, tensor, alone, job->runner->batch, p, name, error));
-    DQ_TRY(to->on_value(to->user, slot, &one, error));
+    DQ_TRY(deliver_picture(job, listener, slot, &one, error));
   }
   return DQ_OK;
 }
 
-static dq_status deliver_floats(const observation_job *job, const dq_value *value, const dq_tensor *tensor,
-                                dq_error *error) {
+static dq_status deliver_floats(observation_job *job, const dq_value *value, const dq_tensor *tensor, dq_error *error) {
   for (int i = 0; i < LISTENERS; i++) {
-    const dq_listener *to = &job->listeners[i];
     int slot = job->slots[i][value->index];
     if (slot < 0) continue;
-    DQ_TRY(job->alone ? deliver_batch(job, to, slot, tensor, error) : to->on_value(to->user, slot, tensor, error));
+    DQ_TRY((job->alone ? deliver_batch : deliver_picture)(job, i, slot, tensor, error));
   }
   return DQ_OK;
 }
 
-static dq_status deliver_halves(const observation_job *job, const dq_value *value, const dq_tensor *tensor,
-                                dq_error *error) {
+static dq_status deliver_halves(observation_job *job, const dq_value *value, const dq_tensor *tensor, dq_error *error) {
   int64_t count = dq_tensor_count(tensor);
   size_t bytes = (size_t)count * sizeof(float);
   float *elements = dq_context_alloc(job->context, bytes);
@@ -54,7 +71,7 @@ static dq_status deliver_halves(const observation_job *job, const dq_value *valu
 }
 
 static dq_status deliver(void *user, const dq_value *value, const dq_tensor *tensor, dq_error *error) {
-  const observation_job *job = user;
+  observation_job *job = user;
   if (job->slots[0][value->index] < 0 && job->slots[1][value->index] < 0) return DQ_OK;
   if (tensor->type == DQ_F16 && job->what->halves) return deliver_halves(job, value, tensor, error);
   if (tensor->type == DQ_F32) return deliver_floats(job, value, tensor, error);
@@ -67,6 +84,49 @@ static int *make_slots(const dq_graph *graph, const dq_listener *to) {
   for (int i = 0; slot && i < graph->value_count; i++) slot[i] = -1;
   for (int i = 0; slot && i < to->count; i++) slot[dq_graph_find(graph, to->names[i])->index] = i;
   return slot;
+}
+
+// ---- Several processes ----
+
+enum { SENT = 1 << 20, MOST_TOGETHER = 64 }; // bytes that a process sends at a time, about; pictures at most
+
+// A round of `count` pictures, of which each process runs neighbouring ones.
+static dq_status run_round(observation_job *job, dq_runner *runner, const dq_picture_range *round, size_t *largest,
+                           dq_error *error) {
+  const dq_processes *processes = job->context->processes;
+  int64_t begin, end;
+  dq_process_part(processes, round->count, &begin, &end);
+  dq_picture_range mine = {round->first + begin, 1, end - begin, .one_by_one = round->one_by_one};
+  dq_records all = {0};
+  dq_records_clear(job->records);
+  dq_status status = dq_runner_each(runner, &mine, NULL, NULL, error);
+  status = dq_processes_agree(processes, status, error);
+  if (status == DQ_OK) status = dq_records_share(job->records, &all, largest, error);
+  if (status == DQ_OK) status = dq_records_each(&all, pass_on, job, error);
+  dq_records_free(&all);
+  return status;
+}
+
+// Round by round, so that the memory for what processes send each other does not grow with the number of pictures.
+static dq_status run_rounds(observation_job *job, dq_runner *runner, const dq_picture_range *range, dq_error *error) {
+  const int64_t count = dq_process_count(job->context->processes), unit = range->one_by_one ? 1 : runner->batch;
+  dq_records records = {.context = job->context};
+  int64_t together = unit, done = 0;
+  dq_status status = DQ_OK;
+  job->records = &records;
+  while (status == DQ_OK && done < range->count) {
+    dq_picture_range round = *range;
+    size_t largest = 0;
+    round.first += done, round.count = dq_min_i64(range->count - done, count * together);
+    status = run_round(job, runner, &round, &largest, error);
+    const int64_t most = (round.count + count - 1) / count, bytes = (int64_t)largest / most + 1;
+    together = dq_max_i64(1, dq_min_i64(SENT / bytes, MOST_TOGETHER) / unit) * unit;
+    done += round.count;
+    if (status == DQ_OK && range->doing) dq_progress(job->context, range->doing, done, range->count);
+  }
+  dq_records_free(&records);
+  job->records = NULL;
+  return status;
 }
 
 static dq_status run(observation_job *job, dq_runner *runner, const dq_context *context, dq_error *error) {
@@ -83,7 +143,10 @@ static dq_status run(observation_job *job, dq_runner *runner, const dq_context *
   job->alone = alone;
   job->runner = runner;
   dq_plan_set_tap(runner->session.plan, deliver, job);
-  if (status == DQ_OK) status = dq_runner_each(runner, &range, NULL, NULL, error);
+  const bool divided = dq_process_count(dq_processes_of(context)) > 1;
+  status = dq_processes_agree(dq_processes_of(context), status, error);
+  if (status == DQ_OK)
+    status = divided ? run_rounds(job, runner, &range, error) : dq_runner_each(runner, &range, NULL, NULL, error);
   dq_arena_free(arena);
   return status;
 }
@@ -109,7 +172,8 @@ static dq_status run_for_listeners(observation_job *job, const dq_context *conte
 
 dq_status dq_observe(const dq_observation *what, dq_observe_function on_value, void *user, const dq_context *context,
                      dq_error *error) {
-  observation_job job = {.what = what, .listeners = {{what->names, what->count, on_value, user}}, .context = context};
+  observation_job job = {
+      .what = what, .listeners = {{what->names, what->count, on_value, user, what->measure}}, .context = context};
   if (what->also) job.listeners[1] = *what->also;
   dq_status status = run_for_listeners(&job, context, error);
   for (int i = 0; i < LISTENERS; i++) free(job.slots[i]);

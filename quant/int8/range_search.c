@@ -22,7 +22,8 @@ typedef struct target {
   int count; // of ranges; the first is the one it has
   dq_range_pair ranges[RANGES];
   dq_parameters parameters[RANGES];
-  double noise[RANGES]; // in the results of all that reads it
+  double noise[RANGES]; // in the results of all that reads it, on the picture at hand
+  double total[RANGES]; // on all pictures
   bool dropped[RANGES];
 } target;
 
@@ -220,9 +221,11 @@ static bool reads_targets(const search *s, const dq_node *node) {
   return any && node->input_count <= MOST_INPUTS && node->output_count == 1;
 }
 
+// Fills the noises of the targets.
 static dq_status try_picture(search *searched, int64_t picture) {
   const dq_int8_job *job = searched->job;
   dq_plan *plan = searched->runner.session.plan;
+  for (int t = 0; t < searched->count; t++) memset(searched->targets[t].noise, 0, sizeof searched->targets[t].noise);
   DQ_TRY(dq_runner_read(&searched->runner, picture, 1, NULL, job->error));
   for (int s = 0; s < dq_plan_step_count(plan); s++) {
     const dq_node *node = dq_plan_step(plan, s, NULL);
@@ -237,7 +240,7 @@ static dq_status try_picture(search *searched, int64_t picture) {
 static int best_range(const target *t) {
   int best = -1;
   for (int r = 0; r < t->count; r++)
-    if (!t->dropped[r] && (best < 0 || t->noise[r] < t->noise[best])) best = r;
+    if (!t->dropped[r] && (best < 0 || t->total[r] < t->total[best])) best = r;
   return best;
 }
 
@@ -289,15 +292,47 @@ static int64_t count_pictures(const search *s) {
   return pictures < job->pictures ? pictures : job->pictures;
 }
 
-static dq_status run_search(search *s, const dq_calibration *calibration) {
+// Adds the noises of all processes, which each has in the order of its pictures.
+static dq_status add_noises(search *s, const double *mine, int64_t pictures) {
+  const dq_context *context = s->job->in->context;
+  const int count = dq_process_count(dq_processes_of(context));
+  size_t *sizes = DQ_NEW_ARRAY(s->job->arena, count, size_t), bytes = 0;
+  char *all = NULL;
+  if (!sizes) return dq_fail_memory(s->job->error, 0);
+  DQ_TRY(dq_processes_collect(dq_processes_of(context), context ? context->budget : NULL, mine,
+                              (size_t)(pictures * s->count * RANGES) * sizeof *mine, &all, sizes, s->job->error));
+  for (int r = 0; r < count; r++) bytes += sizes[r];
+  const double *noise = (const void *)all;
+  for (size_t i = 0; i < bytes / sizeof *noise; i++)
+    s->targets[i / RANGES % (size_t)s->count].total[i % RANGES] += noise[i];
+  dq_budget_free(all);
+  return DQ_OK;
+}
+
+// Of `count` pictures among all those in question the ones from `first` to end - 1, of which each process runs a part.
+static dq_status try_pictures(search *s, int64_t first, int64_t end, int64_t count) {
   const dq_int8_job *job = s->job;
-  int64_t count = count_pictures(s);
-  DQ_TRY(open_session(s));
-  for (int64_t p = 0; p < count; p++) {
-    DQ_TRY(try_picture(s, p * job->pictures / count));
-    for (int t = 0; p + 1 == FIRST_PICTURES && t < s->count; t++) drop_ranges(&s->targets[t]);
+  const dq_processes *processes = dq_processes_of(job->in->context);
+  int64_t own, own_end;
+  dq_process_part(processes, end - first, &own, &own_end);
+  double *noises = DQ_NEW_ARRAY(job->arena, (own_end - own) * s->count * RANGES, double), *to = noises;
+  dq_status status = noises ? DQ_OK : dq_fail_memory(job->error, 0);
+  for (int64_t p = first + own; status == DQ_OK && p < first + own_end; p++) {
+    status = try_picture(s, p * job->pictures / count);
+    for (int t = 0; status == DQ_OK && t < s->count; t++, to += RANGES)
+      memcpy(to, s->targets[t].noise, sizeof s->targets[t].noise);
     dq_progress(job->in->context, "searching ranges", p + 1, count);
   }
+  DQ_TRY(dq_processes_agree(processes, status, job->error));
+  return add_noises(s, noises, own_end - own);
+}
+
+static dq_status run_search(search *s, const dq_calibration *calibration) {
+  const int64_t count = count_pictures(s), first = count < FIRST_PICTURES ? count : FIRST_PICTURES;
+  DQ_TRY(open_session(s));
+  DQ_TRY(try_pictures(s, 0, first, count));
+  for (int t = 0; first == FIRST_PICTURES && t < s->count; t++) drop_ranges(&s->targets[t]);
+  DQ_TRY(try_pictures(s, first, count, count));
   return choose(s, calibration);
 }
 

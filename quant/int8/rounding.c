@@ -205,7 +205,7 @@ static dq_status round_layer(rounder *r, const dq_rounding_layer *layer, dq_aren
 
 static bool out_of_time(const rounder *r) {
   double limit = r->job->in->options->time_limit;
-  return limit > 0 && dq_seconds() - r->started > limit;
+  return limit > 0 && dq_processes_any(dq_processes_of(r->job->in->context), dq_seconds() - r->started > limit);
 }
 
 static dq_status round_layers(rounder *r) {

@@ -57,7 +57,8 @@ typedef struct channel_sums {
 } channel_sums;
 
 typedef struct watching {
-  channel_sums *values;
+  channel_sums *values;   // of all pictures
+  channel_sums *pictures; // of one
   const dq_context *context;
 } watching;
 
@@ -71,25 +72,42 @@ static void record_plane(void *argument, int64_t c, const float *plane, int64_t 
   sums->power[c] += moments.power;
 }
 
-static dq_status record(void *user, int slot, const dq_tensor *tensor, dq_error *error) {
-  const watching *all = user;
-  channel_sums *sums = &all->values[slot];
-  if (tensor->rank < 2 || tensor->dims[1] != sums->channels)
+// low, high, sum and power lie one behind the other, and behind them there is one number more.
+static bool open_sums(channel_sums *sums, int64_t channels, dq_arena *arena) {
+  double *numbers = DQ_NEW_ARRAY(arena, 4 * channels + 1, double);
+  if (!numbers) return false;
+  *sums = (channel_sums){channels, 0, numbers, numbers + channels, numbers + 2 * channels, numbers + 3 * channels};
+  for (int64_t c = 0; c < channels; c++) sums->low[c] = INFINITY;
+  return true;
+}
+
+// Of a picture: the four numbers of each channel, and the elements of a channel.
+static dq_status measure_picture(void *user, int slot, const dq_tensor *tensor, dq_tensor *measured, dq_error *error) {
+  channel_sums *sums = &((const watching *)user)->pictures[slot];
+  const int64_t channels = sums->channels, numbers = 4 * channels + 1;
+  if (tensor->rank < 2 || tensor->dims[1] != channels)
     return dq_fail(error, DQ_UNSUPPORTED, "a value has another number of channels than the weights in front of it");
-  dq_each_plane(all->context, tensor, record_plane, sums);
-  sums->count += tensor->dims[0] * dq_tensor_product(tensor, 2, tensor->rank);
+  memset(sums->low, 0, (size_t)numbers * sizeof *sums->low);
+  for (int64_t c = 0; c < channels; c++) sums->low[c] = INFINITY;
+  dq_each_plane(((const watching *)user)->context, tensor, record_plane, sums);
+  sums->low[numbers - 1] = (double)(tensor->dims[0] * dq_tensor_product(tensor, 2, tensor->rank));
+  *measured = (dq_tensor){.type = DQ_F64, .rank = 1, .dims = {numbers}, .data = sums->low};
   return DQ_OK;
 }
 
-static bool open_sums(channel_sums *sums, int64_t channels, dq_arena *arena) {
-  *sums = (channel_sums){channels,
-                         0,
-                         DQ_NEW_ARRAY(arena, channels, double),
-                         DQ_NEW_ARRAY(arena, channels, double),
-                         DQ_NEW_ARRAY(arena, channels, double),
-                         DQ_NEW_ARRAY(arena, channels, double)};
-  for (int64_t c = 0; sums->low && c < channels; c++) sums->low[c] = INFINITY;
-  return sums->low && sums->high && sums->sum && sums->power;
+static dq_status add_picture(void *user, int slot, const dq_tensor *measured, dq_error *error) {
+  (void)error;
+  channel_sums *sums = &((const watching *)user)->values[slot];
+  const double *low = measured->data, *high = low + sums->channels, *sum = high + sums->channels,
+               *power = sum + sums->channels;
+  for (int64_t c = 0; c < sums->channels; c++) {
+    sums->low[c] = fmin(sums->low[c], low[c]);
+    sums->high[c] = fmax(sums->high[c], high[c]);
+    sums->sum[c] += sum[c];
+    sums->power[c] += power[c];
+  }
+  sums->count += (int64_t)power[sums->channels];
+  return DQ_OK;
 }
 
 // What a channel could give away.
@@ -121,19 +139,22 @@ dq_status dq_absorption_measure(dq_absorption *absorption, const dq_observation 
   dq_observation watched = *what;
   const char **names = DQ_NEW_ARRAY(arena, graph->value_count, const char *);
   channel_sums *sums = DQ_NEW_ARRAY(arena, graph->value_count, channel_sums);
+  channel_sums *pictures = DQ_NEW_ARRAY(arena, graph->value_count, channel_sums);
   dq_channel_means *values = DQ_NEW_ARRAY(arena, graph->value_count, dq_channel_means);
   *absorption = (dq_absorption){values, 0};
-  if (!names || !sums || !values) return dq_fail_memory(error, 0);
+  if (!names || !sums || !pictures || !values) return dq_fail_memory(error, 0);
   watched.names = names, watched.count = 0, watched.doing = "absorbing biases";
   for (int v = 0; v < graph->value_count; v++) {
     int64_t channels;
     if (!writer_of(graph->values[v], &channels)) continue;
-    if (!open_sums(&sums[watched.count], channels, arena)) return dq_fail_memory(error, 0);
+    if (!open_sums(&sums[watched.count], channels, arena) || !open_sums(&pictures[watched.count], channels, arena))
+      return dq_fail_memory(error, 0);
     names[watched.count++] = graph->values[v]->name;
   }
   if (!watched.count) return DQ_OK;
-  watching notes = {sums, context};
-  DQ_TRY(dq_observe(&watched, record, &notes, context, error));
+  watching notes = {sums, pictures, context};
+  watched.measure = measure_picture;
+  DQ_TRY(dq_observe(&watched, add_picture, &notes, context, error));
   for (int i = 0; i < watched.count; i++) {
     double *amounts = DQ_NEW_ARRAY(arena, sums[i].channels, double);
     if (!amounts) return dq_fail_memory(error, 0);

@@ -8,6 +8,7 @@
 struct dq_mean_sums {
   const char **names; // of the values
   double **sum;       // per name, per channel
+  double **picture;   // per name: the sums of one picture, and the elements of one of its channels
   int64_t *channels;  // per name, 0: not seen yet
   int64_t *elements;  // per name: of one channel
   int count;
@@ -20,16 +21,31 @@ static void add_plane(void *argument, int64_t channel, const float *plane, int64
   sum[channel] += dq_element_sums_of(plane, count, cpu).sum;
 }
 
-static dq_status add_means(void *user, int slot, const dq_tensor *tensor, dq_error *error) {
+static dq_status measure_picture(void *user, int slot, const dq_tensor *tensor, dq_tensor *measured, dq_error *error) {
   dq_mean_sums *all = user;
   if (tensor->rank < 2) return DQ_OK;
+  const int64_t channels = tensor->dims[1];
+  if (!all->picture[slot]) all->picture[slot] = DQ_NEW_ARRAY(all->arena, channels + 1, double);
+  double *picture = all->picture[slot];
+  if (!picture) return dq_fail_memory(error, 0);
+  memset(picture, 0, (size_t)channels * sizeof *picture);
+  dq_each_plane(all->context, tensor, add_plane, picture);
+  picture[channels] = (double)(tensor->dims[0] * dq_tensor_product(tensor, 2, tensor->rank));
+  *measured = (dq_tensor){.type = DQ_F64, .rank = 1, .dims = {channels + 1}, .data = picture};
+  return DQ_OK;
+}
+
+static dq_status add_picture(void *user, int slot, const dq_tensor *measured, dq_error *error) {
+  dq_mean_sums *all = user;
+  const double *picture = measured->data;
+  const int64_t channels = measured->dims[0] - 1;
   if (!all->sum[slot]) {
-    all->channels[slot] = tensor->dims[1];
-    all->sum[slot] = DQ_NEW_ARRAY(all->arena, tensor->dims[1], double);
+    all->channels[slot] = channels;
+    all->sum[slot] = DQ_NEW_ARRAY(all->arena, channels, double);
     if (!all->sum[slot]) return dq_fail_memory(error, 0);
   }
-  dq_each_plane(all->context, tensor, add_plane, all->sum[slot]);
-  all->elements[slot] += tensor->dims[0] * dq_tensor_product(tensor, 2, tensor->rank);
+  for (int64_t c = 0; c < channels; c++) all->sum[slot][c] += picture[c];
+  all->elements[slot] += (int64_t)picture[channels];
   return DQ_OK;
 }
 
@@ -60,13 +76,14 @@ dq_status dq_input_means_open(dq_mean_sums **sums, dq_listener *listener, const 
   if (!names || !listed || !all) return dq_fail_memory(error, 0);
   *all = (dq_mean_sums){names,
                         DQ_NEW_ARRAY(arena, nodes, double *),
+                        DQ_NEW_ARRAY(arena, nodes, double *),
                         DQ_NEW_ARRAY(arena, nodes, int64_t),
                         DQ_NEW_ARRAY(arena, nodes, int64_t),
                         list_inputs(graph, names, listed),
                         arena,
                         context};
-  if (!all->sum || !all->channels || !all->elements) return dq_fail_memory(error, 0);
-  *listener = (dq_listener){names, all->count, add_means, all};
+  if (!all->sum || !all->picture || !all->channels || !all->elements) return dq_fail_memory(error, 0);
+  *listener = (dq_listener){names, all->count, add_picture, all, measure_picture};
   return DQ_OK;
 }
 
@@ -89,7 +106,7 @@ dq_status dq_input_means_measure(dq_input_means *means, const dq_observation *wh
   DQ_TRY(dq_input_means_open(&sums, &listener, what->graph, arena, context, error));
   dq_observation inputs = *what;
   inputs.names = listener.names, inputs.count = listener.count;
-  inputs.doing = "correcting biases";
+  inputs.doing = "correcting biases", inputs.measure = listener.measure;
   DQ_TRY(dq_observe(&inputs, listener.on_value, listener.user, context, error));
   return dq_input_means_finish(means, sums, error);
 }

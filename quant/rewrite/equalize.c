@@ -78,6 +78,7 @@ typedef struct seen {
   const char *name;
   dq_channel_extents extents;
   dq_value_ends ends;
+  double *picture;         // of one picture: the powers, what dq_value_ends_of returns, the elements of a channel
   int64_t channels, count; // elements per channel
 } seen;
 
@@ -116,10 +117,11 @@ static bool add_seen(dq_equalize_memory *memory, const char *name, int64_t chann
               {DQ_NEW_ARRAY(arena, channels, double), DQ_NEW_ARRAY(arena, channels, double),
                DQ_NEW_ARRAY(arena, channels, double)},
               {0},
+              DQ_NEW_ARRAY(arena, channels + dq_value_ends_numbers(channels) + 1, double),
               channels,
               0};
   dq_value_ends_init(&s->ends, channels, ends);
-  return s->name && s->extents.low && s->extents.high && s->extents.power;
+  return s->name && s->extents.low && s->extents.high && s->extents.power && s->picture;
 }
 
 // Values of sites, and arguments of their SiLUs.
@@ -146,12 +148,26 @@ static void add_power(void *argument, int64_t c, const float *plane, int64_t cou
   power[c] += dq_element_sums_of(plane, count, cpu).power;
 }
 
-static dq_status record(void *user, int slot, const dq_tensor *tensor, dq_error *error) {
+static dq_status measure_picture(void *user, int slot, const dq_tensor *tensor, dq_tensor *measured, dq_error *error) {
   (void)error;
   const watching *w = user;
-  dq_each_plane(w->context, tensor, add_power, w->values[slot].extents.power);
-  dq_value_ends_add(&w->values[slot].ends, tensor, w->context);
-  w->values[slot].count += tensor->dims[0] * dq_tensor_product(tensor, 2, tensor->rank);
+  seen *value = &w->values[slot];
+  const int64_t ends = value->channels, count = ends + dq_value_ends_numbers(value->channels);
+  memset(value->picture, 0, (size_t)value->channels * sizeof *value->picture);
+  dq_each_plane(w->context, tensor, add_power, value->picture);
+  dq_value_ends_of(&value->ends, tensor, value->picture + ends, w->context);
+  value->picture[count] = (double)(tensor->dims[0] * dq_tensor_product(tensor, 2, tensor->rank));
+  *measured = (dq_tensor){.type = DQ_F64, .rank = 1, .dims = {count + 1}, .data = value->picture};
+  return DQ_OK;
+}
+
+static dq_status add_picture(void *user, int slot, const dq_tensor *measured, dq_error *error) {
+  (void)error;
+  seen *value = &((const watching *)user)->values[slot];
+  const double *picture = measured->data;
+  for (int64_t c = 0; c < value->channels; c++) value->extents.power[c] += picture[c];
+  dq_value_ends_add(&value->ends, picture + value->channels);
+  value->count += (int64_t)picture[measured->dims[0] - 1];
   return DQ_OK;
 }
 
@@ -180,9 +196,9 @@ static dq_status observe_new(dq_equalize_memory *memory, int from, const dq_obse
   seen *all = memory->values + from;
   for (int i = 0; i < count; i++) names[i] = all[i].name;
   dq_observation watched = *what;
-  watched.names = names, watched.count = count, watched.doing = "equalizing";
+  watched.names = names, watched.count = count, watched.doing = "equalizing", watched.measure = measure_picture;
   watching notes = {all, context};
-  DQ_TRY(dq_observe(&watched, record, &notes, context, error));
+  DQ_TRY(dq_observe(&watched, add_picture, &notes, context, error));
   for (int i = 0; i < count; i++) conclude(&all[i]);
   return DQ_OK;
 }

@@ -147,7 +147,8 @@ static dq_status try_left(float_search *search, int left, const dq_rounding_meth
 
 static bool out_of_time(float_search *search) {
   double limit = search->options->time_limit;
-  search->report->stopped |= limit > 0 && dq_seconds() - search->started > limit;
+  search->report->stopped |=
+      limit > 0 && dq_processes_any(dq_processes_of(search->context), dq_seconds() - search->started > limit);
   return search->report->stopped;
 }
 

@@ -89,6 +89,55 @@ facts() { grep -v 'seconds\|per_second\|memory' "$1" >"$2"; }
   [ "$(grep -c '^dq-report: process 0 of 3: missing/out.json: No such file or directory$' <<<"$stderr")" -eq 1 ]
 }
 
+# One process of the job $pid is killed, and the others end with a message in err.
+loses_a_process() {
+  read -r -a children <"/proc/$pid/task/$pid/children" || true # no line ends there
+  kill -KILL "${children[-1]}"
+  status=0
+  wait $pid || status=$?
+  [ $status -ne 0 ] && grep -q "on signal 9 (Killed)" err
+}
+
+# quantizes N WORDS...: N processes write what one has written
+quantizes() {
+  local processes=$1
+  shift
+  gives 0 job $processes dq-int8 "$@" -o out.onnx --table out.table --json out.json --threads 1 --color never
+  [ "$output" = "$one" ]
+  for file in onnx table json; do cmp out.$file one.$file; done
+}
+
+@test "dq-int8: the files of 2 and 3 processes are those of one" {
+  for words in "--data synth:shapes,split=calib,count=60" "--data synth:shapes,count=2" \
+    "--data synth:shapes,count=9 --method ema --bias-correction on --bias-absorption on --equalize on --range-search on" \
+    "--data synth:shapes,count=40 --batch 4 --rounding adaptive --eval synth:shapes,split=calib,count=31 --max-drop 0.1"; do
+    gives 0 dq-int8 "$shapes" $words -o one.onnx --table one.table --json one.json --threads 2
+    one=$output
+    [[ $one == *"scores"* ]]
+    quantizes 2 "$shapes" $words
+    quantizes 3 "$shapes" $words
+  done
+  only one.onnx one.table one.json out.onnx out.table out.json
+}
+
+@test "dq-int8: what fails and conditions are said once" {
+  words=(--data synth:shapes,count=20 --threads 1)
+  gives 5 job 2 dq-int8 "$shapes" "${words[@]}" -o missing/out.onnx
+  [ "$(grep -c '^dq-int8: process 0 of 2: missing/out.onnx: No such file or directory$' <<<"$stderr")" -eq 1 ]
+  gives 2 job 2 dq-int8 "$shapes" "${words[@]}" -o out.onnx --retrain true
+  [ "$(grep -c '^dq-int8: --retrain is the work of one process, and this is a job of 2;' <<<"$stderr")" -eq 1 ]
+  gives 1 job 2 dq-int8 "$shapes" "${words[@]}" -o out.onnx --min-sqnr 90
+  [ "$(grep -c '^dq-int8: .*--min-sqnr' <<<"$stderr")" -eq 1 ]
+}
+
+@test "dq-int8: a process that is killed ends the job, and nothing is written" {
+  "${mpirun[@]}" -n 2 dq-int8 "$shapes" --data synth:shapes,count=20000 -o out.onnx --threads 1 -v >out 2>err 3>&- &
+  pid=$!
+  until grep -q "trial: " err; do sleep 0.05; done # the work has begun
+  loses_a_process
+  only err out
+}
+
 @test "a process that is killed ends the job, and the checkpoint is whole" {
   local epochs=40 # takes long enough to be killed
   ! sanitized || epochs=8
@@ -98,12 +147,7 @@ facts() { grep -v 'seconds\|per_second\|memory' "$1" >"$2"; }
   pid=$!
   until [ -e state/checkpoint ]; do sleep 0.05; done
   sleep 0.3
-  read -r -a children <"/proc/$pid/task/$pid/children" || true # no line ends there
-  kill -KILL "${children[-1]}"
-  status=0
-  wait $pid || status=$?
-  [ $status -ne 0 ]
-  grep -q "on signal 9 (Killed)" err
+  loses_a_process
   [ ! -e out.onnx ]
   trains dq-train "$shapes" "${few[@]}" --epochs $epochs -o out.onnx --checkpoint state --resume -q
   cmp out.onnx whole.onnx

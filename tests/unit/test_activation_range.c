@@ -10,6 +10,7 @@
 
 #include "quant/numeric/activation_range.h"
 #include "tests/unit/small_network.h"
+#include "tests/unit/picture_counts.h"
 
 // A value that a node makes.
 static dq_value *made(network *it, const char *name) {
@@ -155,7 +156,7 @@ static void ranges_without_a_part_below_zero(void **state) {
   dq_error error;
   const float values[] = {1, 1, 1, 1, -1};
   assert_int_equal(dq_histogram_init(&histogram, NULL, &error), DQ_OK);
-  dq_histogram_add(&histogram, values, 5, NULL);
+  add_values(&histogram, values, 5);
   const dq_range_pair given[] = {{0, 1}, {0.5f, 1}, {-1, 0}, {-1, -0.5f}};
   for (int i = 0; i < 4; i++) {
     dq_range_pair got = dq_rectified_range(&histogram, given[i], 0.1);

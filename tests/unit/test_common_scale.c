@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "quant/numeric/common_scale.h"
+#include "tests/unit/picture_counts.h"
 
 enum { VALUES = 6, POINTS = 1 << 14 };
 
@@ -36,7 +37,7 @@ static int end(void **state) {
 static void spread(fixture *it, int v, float low, float high) {
   assert_int_equal(dq_histogram_init(&it->histograms[v], NULL, NULL), DQ_OK);
   for (int i = 0; i < POINTS; i++) it->points[i] = low + (high - low) * ((float)i + 0.5f) / POINTS;
-  dq_histogram_add(&it->histograms[v], it->points, POINTS, NULL);
+  add_values(&it->histograms[v], it->points, POINTS);
   it->values[v] = (dq_summed_value){&it->histograms[v], {low, high}};
 }
 

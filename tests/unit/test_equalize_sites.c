@@ -15,6 +15,7 @@
 #include "quant/int8/int8.h"
 #include "quant/numeric/activation_range.h"
 #include "tests/unit/small_network.h"
+#include "tests/unit/picture_counts.h"
 
 // ---- Operators that a site runs through ----
 
@@ -338,7 +339,7 @@ static void range_before_a_rectifier(void **state) {
   for (int i = 0; i < 1000; i++) values[i] = 1;
   values[1000] = -1;
   assert_int_equal(dq_histogram_init(&histogram, NULL, &error), DQ_OK);
-  dq_histogram_add(&histogram, values, 1001, NULL);
+  add_values(&histogram, values, 1001);
   const dq_range_pair all = {-1, 1};
   assert_true(dq_rectified_range(&histogram, all, 0.1).low == -49.0f / 64);
   assert_true(dq_rectified_range(&histogram, all, 0).low == -1.0f / 64);

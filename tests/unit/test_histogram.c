@@ -10,13 +10,14 @@
 
 #include "calib/calib.h"
 #include "lib/base/random.h"
+#include "tests/unit/picture_counts.h"
 
 enum { HALF = DQ_HISTOGRAM_BINS / 2 };
 
 static dq_histogram of(const float *values, int64_t count) {
   dq_histogram histogram;
   assert_int_equal(dq_histogram_init(&histogram, NULL, NULL), DQ_OK);
-  dq_histogram_add(&histogram, values, count, NULL);
+  add_values(&histogram, values, count);
   return histogram;
 }
 
@@ -121,7 +122,7 @@ static void order_and_merging(void **state) {
     same(&left, &whole);
     dq_histogram_deinit(&left);
     left = of(values, cut); // added one by one
-    for (int i = cut; i < COUNT; i++) dq_histogram_add(&left, values + i, 1, NULL);
+    for (int i = cut; i < COUNT; i++) add_values(&left, values + i, 1);
     same(&left, &whole);
     dq_histogram_deinit(&left);
     dq_histogram_deinit(&right);

@@ -42,6 +42,13 @@ static dq_value_ends ends_of(int64_t channels) {
   return ends;
 }
 
+static void add_tensor(dq_value_ends *ends, const dq_tensor *tensor) {
+  double numbers[5];
+  assert_true(dq_value_ends_numbers(ends->channels) <= 5 && dq_value_ends_channels(5) == 2);
+  dq_value_ends_of(ends, tensor, numbers, NULL);
+  dq_value_ends_add(ends, numbers);
+}
+
 static void ends_of_pictures(void **state) {
   (void)state;
   dq_value_ends ends = ends_of(2);
@@ -49,7 +56,7 @@ static void ends_of_pictures(void **state) {
   for (int p = 0; p < 3; p++) {
     const dq_tensor tensor = {.type = DQ_F32, .rank = 4, .dims = {1, 2, 1, 2}, .data = pictures[p]};
     assert_int_equal(dq_channels_of(&tensor), 2);
-    dq_value_ends_add(&ends, &tensor, NULL);
+    add_tensor(&ends, &tensor);
   }
   assert_true(ends.pictures == 3 && ends.elements == 4);
   const float high[2][3] = {{5, 2, 1}, {4, 0.5f, -7}}, low[2][3] = {{2, -2, -5}, {7, 0, -3}};
@@ -67,13 +74,13 @@ static void shapes_of_pictures(void **state) {
   const dq_tensor sequence = {.type = DQ_F32, .rank = 3, .dims = {1, 4, 2}, .data = elements};
   const dq_tensor row = {.type = DQ_F32, .rank = 2, .dims = {1, 8}, .data = elements};
   dq_value_ends ends = ends_of(2);
-  dq_value_ends_add(&ends, &windows, NULL);
+  add_tensor(&ends, &windows);
   assert_true(ends.high[0].of[0] == 6 && isinf(ends.high[0].of[1]) && ends.high[1].of[0] == 8);
   free(ends.high);
   assert_int_equal(dq_channels_of(&row), 8);
   assert_int_equal(dq_channels_of(&sequence), 1);
   ends = ends_of(1);
-  dq_value_ends_add(&ends, &sequence, NULL);
+  add_tensor(&ends, &sequence);
   assert_true(ends.high[0].of[0] == 8 && ends.low[0].of[0] == -1);
   free(ends.high);
 }

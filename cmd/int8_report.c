@@ -1,0 +1,29 @@
+#include "cmd/int8_report.h"
+
+#include "cmd/shared/command.h"
+#include "lib/render/report.h"
+#include "lib/report/report_accuracy.h"
+#include "lib/report/report_int8.h"
+#include "lib/report/report_verdict.h"
+
+static dq_status print(const dq_common_options *common, const dq_int8_report *found,
+                       const dq_quantization_check *layers, const dq_accuracy_check *accuracy, bool overflow,
+                       dq_error *error) {
+  char title[512];
+  snprintf(title, sizeof title, "INT8 quantization of %s", common->operands[0]);
+  dq_report *report = dq_report_new("dq-int8", 1, title);
+  dq_report_int8(report, found, layers, overflow);
+  dq_report_verdict(report, &found->verdict);
+  dq_report_accuracy_change(report, &accuracy->before, &accuracy->after);
+  dq_status status = dq_command_report(common, report, error);
+  dq_report_free(report);
+  return status;
+}
+
+dq_status dq_int8_print(const dq_common_options *common, const dq_int8_report *found,
+                        const dq_quantization_check *layers, const dq_accuracy_check *accuracy, bool overflow,
+                        const dq_context *context, dq_error *error) {
+  dq_status status = DQ_OK;
+  if (dq_command_writes(context)) status = print(common, found, layers, accuracy, overflow, error);
+  return dq_processes_agree(context->processes, status, error);
+}

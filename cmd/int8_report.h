@@ -1,0 +1,15 @@
+// The tables that dq-int8 prints.
+#ifndef DQ_CMD_INT8_REPORT_H
+#define DQ_CMD_INT8_REPORT_H
+
+#include "cmd/shared/accuracy_check.h"
+#include "lib/eval/quantization_check.h"
+#include "quant/int8/int8.h"
+
+// Prints and writes the tables as the options say, in the first process of a job; all have its status. `overflow`: with
+// the audit of each layer. Statuses as dq_command_report.
+dq_status dq_int8_print(const dq_common_options *common, const dq_int8_report *found,
+                        const dq_quantization_check *layers, const dq_accuracy_check *accuracy, bool overflow,
+                        const dq_context *context, dq_error *error);
+
+#endif
