@@ -118,7 +118,8 @@ static const dq_option rows[] = {
             "write), DQ_DATA and DQ_SPEC (JSON: the precision of every node) set, for --time-limit at most. What "
             "it wrote is taken when it loads, has the same inputs, outputs, nodes and sizes of weights, is finite "
             "and runs; else the converted model stays and the exit status is 1. The table of outputs is that of the "
-            "model taken."),
+            "model taken. " DQ_BUILTIN_DETAILS("the weights, rounded to float16 in every step,", "dq-train", "--check",
+                                               "1e-6")),
     {.name = "data",
      .type = DQ_OPTION_FILE,
      .value = "SPEC",
@@ -154,21 +155,21 @@ static const dq_option rows[] = {
      .choice = dq_preset_name,
      .group = "Check",
      DQ_INTO(amp_options, check.preset),
-     .needs = "check",
+     .needs = "check|data",
      .help = "how pictures become the model's input, where the model does not remember it"},
     {.name = "preprocess",
      .type = DQ_OPTION_STRING,
      .value = "K=V,...",
      .group = "Check",
      DQ_INTO(amp_options, check.preprocess),
-     .needs = "check",
+     .needs = "check|data",
      .help = "overrides parts of the preset"},
     {.name = "norm",
      .type = DQ_OPTION_FILE,
      .value = "FILE",
      .group = "Check",
      DQ_INTO(amp_options, check.norm),
-     .needs = "check",
+     .needs = "check|data",
      .help = "constants per patient, for the preset lgg"},
     DQ_ROW_MIN_SQNR(amp_options, bounds.sqnr, .group = "Check",
                     .help = "exit 1 when a part of an output has an SQNR below D dB",
@@ -210,6 +211,7 @@ typedef struct work {
   const amp_options *options;
   dq_graph *graph, *original; // converted in place; the model as it was
   dq_data *data;              // of --check; NULL: none
+  dq_data *pictures;          // of --retrain builtin; NULL: none
   dq_amp_options settings;
   dq_amp_report report;
   dq_amp_range *ranges; // of --check
@@ -237,8 +239,10 @@ static dq_status judge(work *w, dq_error *error) {
   dq_graph *retrained = NULL;
   if (w->report.nothing_to_do) return DQ_OK;
   if (w->options->retrain) DQ_TRY(dq_model_open(&retrained, w->options->output.output, w->context, error));
-  dq_status status = dq_verdict_conclude(&w->verdict, DQ_VERDICT_OTHER_PICTURES, retrained ? retrained : w->graph,
-                                         &judged, w->context, w->arena, error);
+  // Epochs of builtin are chosen on the pictures of --check.
+  const dq_verdict_data kind = w->pictures ? DQ_VERDICT_FITTED_PICTURES : DQ_VERDICT_OTHER_PICTURES;
+  dq_status status =
+      dq_verdict_conclude(&w->verdict, kind, retrained ? retrained : w->graph, &judged, w->context, w->arena, error);
   dq_graph_free(retrained);
   if (status == DQ_OK)
     dq_verdict_warn(&w->verdict, "Nodes stay in float32 with --deny-node; --explain lists the nodes.", w->context);
@@ -274,6 +278,8 @@ static dq_status retrain(const work *w, dq_error *error) {
                              .data = options->data,
                              .time_limit = options->time_limit,
                              .shapes = &w->settings.shapes};
+  dq_builtin builtin = dq_builtin_of(w->original, w->pictures, w->data, DQ_BUILTIN_HALF, &hook, w->context);
+  DQ_TRY(dq_hook_builtin(&hook, &builtin, "--check", error));
   DQ_TRY(dq_amp_spec(&w->report, w->arena, &hook.spec, error));
   DQ_TRY(dq_retrain_nodes(w->graph, w->arena, &hook.nodes, &hook.node_count, error));
   return dq_hook_run(w->graph, options->output.output, &hook, "the converted model", w->context, error);
@@ -320,22 +326,31 @@ static dq_status check(const void *parsed, dq_error *error) {
   if (dq_option_given(options, "input-max") && !bounded)
     return dq_fail(error, DQ_USAGE,
                    "--input-max is for the guard and for balanced rounding, which are both off; leave it out");
-  return dq_hook_check(options->retrain, options->common.operands[0], options->output.output, error);
+  return dq_hook_check(options->retrain, options->data, options->common.operands[0], options->output.output, error);
+}
+
+static dq_status open_all(work *w, dq_error *error) {
+  const amp_options *options = w->options;
+  dq_data_arguments checked = options->check, trained = options->check;
+  DQ_TRY(dq_model_open(&w->graph, options->common.operands[0], w->context, error));
+  w->original = dq_graph_copy(w->graph);
+  w->arena = dq_context_arena(w->context);
+  if (!w->original || !w->arena) return dq_fail_memory(error, 0);
+  trained.data = options->data, trained.limit = 0;
+  dq_recall_preset(&checked, w->graph, w->context);
+  dq_recall_preset(&trained, w->graph, w->context);
+  if (checked.data) DQ_TRY(dq_open_data(&w->data, &checked, options->common.seed, w->context, error));
+  if (!options->retrain || !dq_is_builtin(options->retrain)) return DQ_OK;
+  return dq_open_data(&w->pictures, &trained, options->common.seed, w->context, error);
 }
 
 static dq_status run(const void *parsed, const dq_context *context, dq_error *error) {
   const amp_options *options = parsed;
   work w = {.options = options, .context = context};
-  dq_data_arguments arguments = options->check;
-  DQ_TRY(dq_model_open(&w.graph, options->common.operands[0], context, error));
-  w.original = dq_graph_copy(w.graph);
-  w.arena = dq_context_arena(context);
-  dq_status status = w.original && w.arena ? DQ_OK : dq_fail_memory(error, 0);
-  dq_recall_preset(&arguments, w.graph, context);
-  if (status == DQ_OK && arguments.data)
-    status = dq_open_data(&w.data, &arguments, options->common.seed, context, error);
+  dq_status status = open_all(&w, error);
   if (status == DQ_OK) status = convert(&w, error);
   dq_data_free(w.data);
+  dq_data_free(w.pictures);
   dq_arena_free(w.arena);
   dq_graph_free(w.original);
   dq_graph_free(w.graph);

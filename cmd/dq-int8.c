@@ -346,8 +346,8 @@ static dq_status retrain(const work *w, dq_error *error) {
                              .data = options->data.data,
                              .time_limit = options->time_limit,
                              .shapes = &w->settings.shapes};
-  dq_builtin builtin = dq_builtin_of(w->original, w->data, NULL, true, &hook, w->context);
-  DQ_TRY(dq_hook_builtin(&hook, &builtin, error));
+  dq_builtin builtin = dq_builtin_of(w->original, w->data, NULL, DQ_BUILTIN_QUANTIZED, &hook, w->context);
+  DQ_TRY(dq_hook_builtin(&hook, &builtin, "--eval", error));
   DQ_TRY(dq_int8_spec(&w->report, w->arena, &hook.spec, error));
   DQ_TRY(dq_retrain_nodes(w->made, w->arena, &hook.nodes, &hook.node_count, error));
   return dq_hook_run(w->made, options->output.output, &hook, "the quantized model", w->context, error);
@@ -450,8 +450,8 @@ static dq_status check(const void *parsed, dq_error *error) {
   const char *method = method_name(options->method);
   if (dq_option_given(options, "percentile") && strcmp(method, "percentile") && strcmp(method, "auto"))
     return dq_fail(error, DQ_USAGE, "--percentile is of --method percentile and auto, not of %s", method);
-  return dq_hook_check_or_builtin(options->retrain, options->data.data, options->common.operands[0],
-                                  options->output.output, error);
+  return dq_hook_check(options->retrain, options->data.data, options->common.operands[0], options->output.output,
+                       error);
 }
 
 const dq_command dq_verb_int8 = {

@@ -174,7 +174,7 @@ static const dq_option rows[] = {
                               "(what it must write), DQ_DATA and DQ_SPEC (JSON: layers, ranks, factors) set, for "
                               "--time-limit at most. What it wrote is taken when it loads, has the same inputs, "
                               "outputs and factors, is finite and runs; else the decomposed model stays and the "
-                              "exit status is 1. " DQ_BUILTIN_DETAILS("the weights", "dq-train", "--eval")),
+                              "exit status is 1. " DQ_BUILTIN_DETAILS("the weights", "dq-train", "--eval", "0.0003")),
     {.name = "every",
      .type = DQ_OPTION_INT,
      .value = "K",
@@ -298,8 +298,8 @@ static dq_status check(const void *parsed, dq_error *error) {
     dq_error_hint(error, "--untimed decides without measuring");
     return DQ_USAGE;
   }
-  return dq_hook_check_or_builtin(options->retrain, options->data.data, options->common.operands[0],
-                                  options->output.output, error);
+  return dq_hook_check(options->retrain, options->data.data, options->common.operands[0], options->output.output,
+                       error);
 }
 
 static const char *default_ranks_path(const work *w) {
@@ -372,9 +372,9 @@ static dq_status retrain(const work *w, const dq_graph *graph, const dq_tucker_r
                              .data = options->data.data,
                              .time_limit = options->time_limit,
                              .shapes = w->settings.shapes};
-  dq_builtin builtin = dq_builtin_of(w->original, w->data, w->check.opened, false, &hook, w->context);
+  dq_builtin builtin = dq_builtin_of(w->original, w->data, w->check.opened, DQ_BUILTIN_FLOAT, &hook, w->context);
   builtin.options.training.shapes = w->request;
-  DQ_TRY(dq_hook_builtin(&hook, &builtin, error));
+  DQ_TRY(dq_hook_builtin(&hook, &builtin, "--eval", error));
   dq_status status = options->every
                          ? dq_tucker_retrain_steps(report, path, &hook, &w->settings, (int)options->every, error)
                          : dq_tucker_retrain(graph, report, path, &hook, w->context, error);

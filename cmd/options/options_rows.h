@@ -36,14 +36,15 @@
     DQ_INTO(target, field), __VA_ARGS__                                                                                \
   }
 
-// What --retrain builtin does: `WHAT` is trained, as `COMMAND` does, and judged on `PICTURES`.
-#define DQ_BUILTIN_DETAILS(WHAT, COMMAND, PICTURES)                                                                    \
-  "builtin[,epochs=10][,batch=32][,lr=0.0003][,temperature=1][,flip][,crop=N][,cutout=N][,colour=S] trains " WHAT      \
+// What --retrain builtin does: `WHAT` is trained, as `COMMAND` does, with the usual rate `RATE`, and judged on
+// `PICTURES`.
+#define DQ_BUILTIN_DETAILS(WHAT, COMMAND, PICTURES, RATE)                                                              \
+  "builtin[,epochs=10][,batch=32][,lr=" RATE "][,temperature=1][,flip][,crop=N][,cutout=N][,colour=S] trains " WHAT    \
   " on the pictures of --data instead, as " COMMAND " does, until the outputs are those of the original: no labels "   \
   "are needed. The epoch that is best on " PICTURES " is taken."
 #define DQ_BUILTIN_INT8                                                                                                \
   "Accuracy after and the table of outputs are those of the model taken. " DQ_BUILTIN_DETAILS(                         \
-      "weights, biases and scales", "dq-train --qat int8", "these pictures")
+      "weights, biases and scales", "dq-train --qat int8", "these pictures", "0.0003")
 
 // The retraining hook (cmd/shared/hook.h).
 #define DQ_ROW_RETRAIN(target, field, ...)                                                                             \

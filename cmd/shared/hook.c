@@ -9,17 +9,7 @@ static dq_status check_files(const char *input, const char *output, dq_error *er
   return dq_fail(error, DQ_USAGE, "--retrain needs files to read and to write, not '-'");
 }
 
-dq_status dq_hook_check(const char *command, const char *input, const char *output, dq_error *error) {
-  if (!command) return DQ_OK;
-  if (dq_is_builtin(command))
-    return dq_fail(error, DQ_UNSUPPORTED,
-                   "--retrain builtin trains float32 and 8-bit weights, and is there for dq-tucker and dq-int8; "
-                   "give a command that retrains");
-  return check_files(input, output, error);
-}
-
-dq_status dq_hook_check_or_builtin(const char *command, const char *data, const char *input, const char *output,
-                                   dq_error *error) {
+dq_status dq_hook_check(const char *command, const char *data, const char *input, const char *output, dq_error *error) {
   dq_builtin builtin = {0};
   if (!command) return DQ_OK;
   if (dq_is_builtin(command) && !data)
@@ -36,13 +26,13 @@ dq_status dq_hook_alone(const char *command, const dq_context *context, dq_error
                  context->processes->count);
 }
 
-dq_status dq_hook_builtin(dq_retrain_options *hook, dq_builtin *builtin, dq_error *error) {
+dq_status dq_hook_builtin(dq_retrain_options *hook, dq_builtin *builtin, const char *judging, dq_error *error) {
   if (!dq_is_builtin(hook->command)) return DQ_OK;
   hook->train = dq_builtin_train;
   hook->user = builtin;
-  const dq_trainer_options *options = &builtin->options; // with `quantized` --eval gives none to judge epochs on
+  const dq_trainer_options *options = &builtin->options; // with `quantized` no option gives others
   if (options->validation == options->data && !options->training.quantized)
-    dq_message(builtin->context, DQ_NOTE, "the epochs are judged on the pictures of --data; --eval gives others");
+    dq_message(builtin->context, DQ_NOTE, "the epochs are judged on the pictures of --data; %s gives others", judging);
   return dq_builtin_parse(builtin, hook->command, error);
 }
 

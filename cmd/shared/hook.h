@@ -6,21 +6,18 @@
 #include "lib/retrain/retrain.h"
 #include "lib/train/builtin.h"
 
-// Checks the use of --retrain before any work. DQ_USAGE: the path of the input or of the output is "-". DQ_UNSUPPORTED:
-// the command is "builtin". `command` NULL (not given): DQ_OK.
-dq_status dq_hook_check(const char *command, const char *input, const char *output, dq_error *error);
-
-// The same for verbs that have --retrain builtin, `data` being the value of --data. DQ_USAGE also: the command is
-// "builtin" and there is no data (NULL), or the text has another form than dq_builtin_parse reads.
-dq_status dq_hook_check_or_builtin(const char *command, const char *data, const char *input, const char *output,
-                                   dq_error *error);
+// Checks the use of --retrain before any work; `data` is the value of --data. DQ_USAGE: the path of the input or of the
+// output is "-"; the command is "builtin" and there is no data (NULL), or the text has another form than
+// dq_builtin_parse reads. `command` NULL (not given): DQ_OK.
+dq_status dq_hook_check(const char *command, const char *data, const char *input, const char *output, dq_error *error);
 
 // DQ_USAGE: there is a command (not NULL), and this is one of several processes of a job.
 dq_status dq_hook_alone(const char *command, const dq_context *context, dq_error *error);
 
 // Where hook->command is "builtin": sets hook->train, and the settings of the text in *builtin, which has the rest of
-// its options and must live as long as the hook. Statuses as dq_builtin_parse.
-dq_status dq_hook_builtin(dq_retrain_options *hook, dq_builtin *builtin, dq_error *error);
+// its options and must live as long as the hook. `judging` is the option that gives pictures to judge epochs on.
+// Statuses as dq_builtin_parse.
+dq_status dq_hook_builtin(dq_retrain_options *hook, dq_builtin *builtin, const char *judging, dq_error *error);
 
 // Returns `status`, the result of dq_retrain. Of DQ_CONDITION it sets the hint that `path` still holds the model before
 // retraining, which `what` names ("the quantized model").

@@ -45,13 +45,13 @@ static dq_status retrain_by(const dq_model *model, const char *path, dq_retrain_
 static dq_status retrain_builtin(const dq_model *model, const char *path, dq_retrain_options *hook,
                                  const dq_model_retrain_options *given, dq_arena *arena, dq_error *error) {
   dq_graph *teacher = NULL;
-  if (model->last != DQ_TRANSFORM_TUCKER && model->last != DQ_TRANSFORM_INT8)
-    return dq_fail(error, DQ_USAGE,
-                   "builtin trains float32 and 8-bit weights: the last transform must be a decomposition or int8");
+  const dq_builtin_kind kind = model->last == DQ_TRANSFORM_INT8  ? DQ_BUILTIN_QUANTIZED
+                               : model->last == DQ_TRANSFORM_AMP ? DQ_BUILTIN_HALF
+                                                                 : DQ_BUILTIN_FLOAT;
   if (!given->pictures) return dq_fail(error, DQ_USAGE, "builtin is given without pictures");
   DQ_TRY(dq_model_open(&teacher, given->original, &model->engine->context, error));
   dq_builtin builtin = dq_builtin_of(teacher, given->pictures->data, given->validation ? given->validation->data : NULL,
-                                     model->last == DQ_TRANSFORM_INT8, hook, &model->engine->context);
+                                     kind, hook, &model->engine->context);
   hook->train = dq_builtin_train;
   hook->user = &builtin;
   dq_status status = dq_builtin_parse(&builtin, given->command, error);

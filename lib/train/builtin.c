@@ -58,19 +58,21 @@ static dq_status read_fields(const char *text, double numbers[SETTINGS], char *c
   return DQ_OK;
 }
 
-dq_builtin dq_builtin_of(const dq_graph *teacher, dq_data *data, dq_data *validation, bool quantized,
+dq_builtin dq_builtin_of(const dq_graph *teacher, dq_data *data, dq_data *validation, dq_builtin_kind kind,
                          const dq_retrain_options *hook, const dq_context *context) {
-  return (dq_builtin){
-      .context = context,
-      .options = {.training = {.shapes = hook->shapes ? *hook->shapes : (dq_shape_request){0}, .quantized = quantized},
-                  .data = data,
-                  .validation = validation ? validation : data,
-                  .teacher = teacher,
-                  .time_limit = hook->time_limit}};
+  return (dq_builtin){.context = context,
+                      .usual_rate = kind == DQ_BUILTIN_HALF ? 1e-6 : 0.0003,
+                      .options = {.training = {.shapes = hook->shapes ? *hook->shapes : (dq_shape_request){0},
+                                               .quantized = kind == DQ_BUILTIN_QUANTIZED},
+                                  .data = data,
+                                  .validation = validation ? validation : data,
+                                  .teacher = teacher,
+                                  .match = kind == DQ_BUILTIN_HALF,
+                                  .time_limit = hook->time_limit}};
 }
 
 dq_status dq_builtin_parse(dq_builtin *builtin, const char *text, dq_error *error) {
-  double numbers[SETTINGS] = {10, 32, 0.0003, 1};
+  double numbers[SETTINGS] = {10, 32, builtin->usual_rate, 1};
   char changes[256] = "";
   DQ_TRY(read_fields(text, numbers, changes, sizeof changes, error));
   dq_trainer_options *options = &builtin->options;

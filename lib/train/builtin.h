@@ -5,8 +5,13 @@
 #include "lib/retrain/retrain.h"
 #include "lib/train/trainer.h"
 
+// What is trained. In float16 a conversion loses little: the loss is the squared error of output 0, epochs are judged
+// by its SQNR, and the usual learning rate is 1e-6 in place of 0.0003 (docs/experiments/training.md).
+typedef enum dq_builtin_kind { DQ_BUILTIN_FLOAT, DQ_BUILTIN_HALF, DQ_BUILTIN_QUANTIZED } dq_builtin_kind;
+
 typedef struct dq_builtin {
   dq_trainer_options options;
+  double usual_rate; // learning rate where the text gives none
   const dq_context *context;
 } dq_builtin;
 
@@ -14,14 +19,14 @@ typedef struct dq_builtin {
 bool dq_is_builtin(const char *text);
 
 // A training towards the answers of `teacher` on `data`, whose epochs are judged on `validation`; NULL: on the same
-// data. The model is one of 8 bits where `quantized` is set. Sizes and the time limit are those of the hook, whose
+// data. Sizes and the time limit are those of the hook, whose
 // command is not read yet.
-dq_builtin dq_builtin_of(const dq_graph *teacher, dq_data *data, dq_data *validation, bool quantized,
+dq_builtin dq_builtin_of(const dq_graph *teacher, dq_data *data, dq_data *validation, dq_builtin_kind kind,
                          const dq_retrain_options *hook, const dq_context *context);
 
 // Sets those options of *builtin that a text gives: "builtin[,epochs=N][,batch=N][,lr=R][,temperature=T]" with changes
 // of pictures as in dq_augmentation_parse behind. The caller sets the others: data, validation, teacher, shapes, time
-// limit. Defaults: 10 epochs, batches of 32, Adam with a rate of 0.0003 along half a cosine, temperature 1. DQ_USAGE:
+// limit. Defaults: 10 epochs, batches of 32, Adam with the usual rate along half a cosine, temperature 1. DQ_USAGE:
 // the text has another form, or a number is out of its range.
 dq_status dq_builtin_parse(dq_builtin *builtin, const char *text, dq_error *error);
 

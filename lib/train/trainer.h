@@ -16,6 +16,7 @@ typedef struct dq_trainer_options {
   dq_augmentation augmentation;
   dq_data *data, *validation; // with class labels, or with a teacher any
   const dq_graph *teacher;    // its output 0 gives the targets in place of the labels; NULL: none
+  bool match;                 // the outputs themselves are compared with the teacher's, in loss and validation
   int64_t patience;           // the training ends when so many epochs in a row were not better than the best; 0: never
   bool last;                  // the model of the last epoch is kept, not the best
   const char *checkpoint;     // folder, which is made; NULL: no checkpoint is written

@@ -29,7 +29,7 @@ static dq_status choose_loss(const dq_trainer *t, dq_training_options *options, 
   const int rank = model->outputs[0]->rank;
   const dq_label_kind labels = dq_data_labelled(t->options->data);
   options->loss = DQ_LOSS_CROSS_ENTROPY;
-  if (t->options->teacher && rank >= 0 && rank != 2) options->loss = DQ_LOSS_SQUARED_ERROR;
+  if (t->options->teacher && (t->options->match || (rank >= 0 && rank != 2))) options->loss = DQ_LOSS_SQUARED_ERROR;
   if (t->options->teacher || (labels != DQ_LABEL_MASK && labels != DQ_LABEL_BOXES)) return DQ_OK;
   dq_fail(error, DQ_UNSUPPORTED, "training on %s is not supported", labels == DQ_LABEL_MASK ? "masks" : "boxes");
   dq_error_hint(error, "a teacher gives the targets in their place: --teacher MODEL");
@@ -63,9 +63,10 @@ static dq_status open_training(dq_trainer *t, dq_error *error) {
                                       .label_smoothing = t->options->label_smoothing,
                                       .unlabelled = t->options->teacher != NULL,
                                       .part = t->training.part};
+  const bool scores = t->training.targets->rank == 2 && !t->options->match;
   t->validation = (dq_validation){.data = t->options->validation,
                                   .teacher = t->options->teacher,
-                                  .classes = t->training.targets->rank == 2 ? t->training.targets->dims[1] : 0,
+                                  .classes = scores ? t->training.targets->dims[1] : 0,
                                   .shapes = options.shapes,
                                   .batch = options.batch};
   DQ_TRY(dq_batches_open(&t->batches, &batches, t->training.input, t->training.targets, t->arena, t->context, error));

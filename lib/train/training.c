@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/kernels/reference/shards.h"
+#include "lib/train/half_weights.h"
 #include "lib/train/quantizers.h"
 #include "lib/train/training_graph.h"
 
@@ -24,10 +25,14 @@ static void connect(dq_training *training, const dq_training_graph *made) {
     weight->gradient = plan_tensor(training, made->gradients[i]->name);
     if (weight->grid && weight->grid->safe.count) weight->scale = plan_tensor(training, weight->grid->scale);
     memcpy(weight->elements->data, made->first[i]->data, dq_tensor_bytes(weight->elements));
+    if (weight->master) memcpy(weight->master->data, made->first[i]->data, dq_tensor_bytes(weight->elements));
   }
   for (int i = 0; i < training->statistics_count; i++)
     for (int k = 0; k < 2; k++) training->statistics[i].batch[k] = plan_tensor(training, made->statistics[i][k]->name);
 }
+
+// What the optimizer updates.
+static dq_tensor *updated(const dq_trained *weight) { return weight->master ? weight->master : weight->elements; }
 
 static dq_status open_plan(dq_training *training, const dq_graph *model, const dq_training_options *options,
                            dq_error *error) {
@@ -125,7 +130,7 @@ dq_status dq_training_step(dq_training *training, dq_optimizer *optimizer, doubl
   training->step++;
   for (int i = 0; i < training->trained_count; i++) {
     const dq_trained *weight = &training->trained[i];
-    const dq_update update = {.weights = weight->elements->data,
+    const dq_update update = {.weights = updated(weight)->data,
                               .gradient = weight->gradient->data,
                               .elements = dq_tensor_count(weight->elements),
                               .units = weight->units,
@@ -134,6 +139,7 @@ dq_status dq_training_step(dq_training *training, dq_optimizer *optimizer, doubl
                               .step = training->step};
     dq_optimizer_update(optimizer, i, &update, training->context->pool);
     if (weight->is_scale) bound_scale(weight);
+    if (weight->master) dq_round_master(weight, training->context);
   }
   for (int i = 0; i < training->trained_count; i++) { // scales have moved as well
     const dq_trained *weight = &training->trained[i];
@@ -157,7 +163,7 @@ static int64_t each_tensor(const dq_training *training, void (*copy)(dq_tensor *
   int64_t at = 0;
   for (int i = 0; i < training->trained_count + 2 * training->statistics_count; i++) {
     const int s = i - training->trained_count;
-    dq_tensor *tensor = s < 0 ? training->trained[i].elements : training->statistics[s / 2].running[s % 2];
+    dq_tensor *tensor = s < 0 ? updated(&training->trained[i]) : training->statistics[s / 2].running[s % 2];
     if (copy) copy(tensor, state + at);
     at += dq_tensor_count(tensor);
   }
@@ -174,6 +180,8 @@ void dq_training_save(const dq_training *training, float *state) { each_tensor(t
 
 void dq_training_restore(dq_training *training, const float *state) {
   each_tensor(training, restore_tensor, (float *)(uintptr_t)state); // only read
+  for (int i = 0; i < training->trained_count; i++)
+    if (training->trained[i].master) dq_round_master(&training->trained[i], training->context);
 }
 
 // ---- Storing ----
@@ -182,9 +190,9 @@ static dq_status store(dq_graph *model, const char *name, const dq_tensor *from,
   dq_value *value = dq_graph_find(model, name);
   if (!value || !value->constant || !dq_tensor_same_shape(value->constant, from))
     return dq_fail(error, DQ_BAD_INPUT, "the model has no initializer '%s' of the shape that was trained", name);
-  dq_tensor *to = dq_tensor_new(model->arena, from->type, from->rank, from->dims);
+  dq_tensor *to = dq_tensor_new(model->arena, value->constant->type, from->rank, from->dims); // float32 or float16
   if (!to || !dq_graph_set_constant(model, value, to)) return dq_fail_memory(error, dq_tensor_bytes(from));
-  memcpy(to->data, from->data, dq_tensor_bytes(from));
+  for (int64_t i = 0; i < dq_tensor_count(from); i++) dq_tensor_set(to, i, dq_tensor_get(from, i));
   return DQ_OK;
 }
 

@@ -30,6 +30,8 @@ typedef struct dq_trained {
   const char *name;  // of the initializer in the model
   const char *layer; // of the node that reads it, for messages
   dq_tensor *elements;
+  dq_tensor
+      *master; // of a weight that the model stores in float16: in float32, of which `elements` are rounded; or NULL
   const dq_tensor *gradient;
   bool decays;                       // weight decay is for matrices and kernels, not for vectors
   bool is_scale;                     // it stays above a thousandth of what it was
@@ -64,9 +66,10 @@ typedef struct dq_training {
   int64_t step; // steps that were made
 } dq_training;
 
-// Fills *training, whatever it held: makes a model with one input and float32 weights ready for training. The model and
-// the context must outlive the training; the model is not changed; `options` are read during the call. A batch that the
-// model fixes is replaced by that of the options. All activations of the batch that gradients read, the gradients, and
+// Fills *training, whatever it held: makes a model with one input and weights of float32 or float16 ready for training;
+// those of float16 are rounded to it in every step (lib/train/half_weights.h). The model and the context must outlive
+// the training; the model is not changed; `options` are read during the call. A batch that the model fixes is replaced
+// by that of the options. All activations of the batch that gradients read, the gradients, and
 // the weights a second time are in memory until the training is closed (dq_plan_memory_of, dq_schedule_bytes of its
 // session). The caller closes the training, also after a failure. DQ_UNSUPPORTED: the model has several inputs; or the
 // message names a node between a trained weight and the loss whose operator has no gradient, or which combines pictures

@@ -6,6 +6,7 @@
 #include "lib/schedule/check_nodes.h"
 #include "lib/train/backward.h"
 #include "lib/train/exact_products.h"
+#include "lib/train/half_weights.h"
 #include "lib/train/late_sums.h"
 #include "lib/train/quantizers.h"
 
@@ -88,8 +89,8 @@ static dq_status train_weights(dq_training_graph *made, dq_training *training, c
         DQ_TRY(dq_train_value(made, training, node->inputs[i], node->inputs[i]->constant, node, error));
   }
   if (training->trained_count) return DQ_OK;
-  dq_fail(error, DQ_BAD_INPUT, "the model has no weight of float32 that is trained");
-  dq_error_hint(error, "models of 16 bits are trained before they are converted, those of dq-int8 with --qat int8");
+  dq_fail(error, DQ_BAD_INPUT, "the model has no weight of float32 or float16 that is trained");
+  dq_error_hint(error, "models of dq-int8 are trained with --qat int8");
   return DQ_BAD_INPUT;
 }
 
@@ -263,6 +264,7 @@ dq_status dq_training_graph_make(dq_training_graph *made, dq_training *training,
   DQ_TRY(dq_graph_index(made->graph, true, error));
   DQ_TRY(dq_check_nodes(made->graph, context, error));
   DQ_TRY(find_input(made, error));
+  if (!options->quantized) DQ_TRY(dq_widen_halves(made, context, error));
   if (!options->quantized) DQ_TRY(train_normalizations(made, training, options, error));
   DQ_TRY(train_weights(made, training, options, error));
   DQ_TRY(infer(made, context, &tensors, error));

@@ -1,4 +1,5 @@
 // What the stages of making a training graph share.
+#include "lib/train/half_weights.h"
 #include "lib/train/training_nodes.h"
 
 #include "lib/graph/patterns.h"
@@ -31,6 +32,10 @@ dq_status dq_train_value(dq_training_graph *made, dq_training *training, dq_valu
   to->name = dq_graph_find(made->model, value->name)->name;
   to->layer = dq_arena_strdup(made->arena, dq_node_label(reader, label, sizeof label));
   to->decays = first->rank >= 2;
+  if (dq_is_stored_in_half(made->model, value->name)) {
+    to->master = dq_tensor_new(made->arena, DQ_F32, first->rank, first->dims);
+    if (!to->master) return dq_fail_memory(error, dq_tensor_bytes(first));
+  }
   made->first[training->trained_count++] = first;
   dq_graph_remove_constant(made->graph, value);
   value->is_input = false;

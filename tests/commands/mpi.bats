@@ -56,6 +56,14 @@ facts() { grep -v 'seconds\|per_second\|memory' "$1" >"$2"; }
   cmp out.onnx one.onnx
 }
 
+@test "weights that stay float16" {
+  dq-amp "$shapes" -o half.onnx -q >/dev/null
+  trains dq-train half.onnx "${few[@]}" --epochs 1 -o one.onnx -q
+  run -1 cmp -s one.onnx half.onnx
+  trains job 2 dq-train half.onnx "${few[@]}" --epochs 1 -o out.onnx --threads 1 -q
+  cmp out.onnx one.onnx
+}
+
 @test "depthwise convolutions, gates, slopes and reductions" {
   make_models --describe "$root/tests/snapshots/gates.model" gates.onnx
   dq-tucker gates.onnx --ratio 0.5 --untimed -o small.onnx -q >/dev/null
@@ -95,7 +103,8 @@ loses_a_process() {
   kill -KILL "${children[-1]}"
   status=0
   wait $pid || status=$?
-  [ $status -ne 0 ] && grep -q "on signal 9 (Killed)" err
+  [ $status -ne 0 ]
+  grep -q "on signal 9 (Killed)" err
 }
 
 # quantizes N WORDS...: N processes write what one has written

@@ -73,8 +73,8 @@ hint: dq-int8 MODEL --data SPEC -o OUT writes such a model, without --format qop
   gives 4 dq-train ../operators.onnx "${few[@]}" -o o.onnx
   has "training needs a QuantizeLinear in front of it, as dq-int8 writes it without --format qoperator"
   gives 3 dq-train "$worse" "${few[@]:2}" -o o.onnx
-  says "dq-train: the model has no weight of float32 that is trained
-hint: models of 16 bits are trained before they are converted, those of dq-int8 with --qat int8"
+  says "dq-train: the model has no weight of float32 or float16 that is trained
+hint: models of dq-int8 are trained with --qat int8"
   only
 }
 

@@ -94,10 +94,43 @@ top1() { dq-report "$1" --data synth:shapes,count=500 --json - -q | sed -nE 's/.
   cmp worse.onnx plain.onnx
 }
 
+@test "builtin trains weights that stay float16, without labels" {
+  shapes=$root/datasets/shapes.onnx
+  words=("$shapes" --rounding nearest --data synth:shapes,split=calib,count=128 --check synth:shapes,count=40)
+  gives 0 dq-amp "${words[@]:0:3}" --check synth:shapes,count=40 -o plain.onnx
+  before=$(verdict)
+  has "that nothing was fitted to"
+  gives 0 dq-amp "${words[@]}" -o out.onnx --retrain builtin,epochs=6,batch=8
+  after=$(verdict)
+  has "that the conversion was fitted to"
+  awk "BEGIN { exit !($after > $before + 1) }"
+  run -1 cmp -s out.onnx plain.onnx
+  # The same nodes and types, and the same answers on any number of threads.
+  dq-report plain.onnx --csv plain.csv -q >/dev/null
+  dq-report out.onnx --csv out.csv -q >/dev/null
+  cmp plain.csv out.csv
+  grep -q fp16 out.csv
+  gives 0 dq-amp "${words[@]}" -o again.onnx --retrain builtin,epochs=6,batch=8 --threads 3
+  cmp again.onnx out.onnx
+  gives 0 dq-amp "${words[@]}" -o halves.onnx --retrain builtin,epochs=6,batch=8 --half-io
+  gives 1 dq-amp "${words[@]}" -o worse.onnx --retrain builtin,epochs=1,lr=10
+  has "worse.onnx holds the converted model"
+  cmp worse.onnx plain.onnx
+  gives 0 dq-amp "${words[@]:0:5}" -o alone.onnx --retrain builtin,epochs=1,lr=1e-8
+  has "the epochs are judged on the pictures of --data; --check gives others"
+}
+
 @test "usage" {
   gives 2 dq-int8 "$models/small.onnx" --data "npy:$x" -o out.onnx --retrain builtin,epochs=0
   has "builtin: epochs is '0', expected a whole number from 1 to 1e+06"
-  amp 4 builtin
+  amp 2 builtin
+  says "dq-amp: --retrain builtin needs the pictures of --data"
+  amp 2 builtin,lr=x --data "npy:$x"
+  has "builtin: lr is 'x', expected 1e-12 to 1e+06"
+  amp 5 builtin --data "npy:missing.npy"
+  has "missing.npy: No such file or directory"
+  amp 2 builtin --preset vww
+  has "option '--preset' needs '--check' or '--data'"
   gives 2 dq-int8 "$models/small.onnx" --data "npy:$x" -o - --retrain true
   says "dq-int8: --retrain needs files to read and to write, not '-'"
   gives 2 dq-amp "$models/small.onnx" -o out.onnx --data some:SPEC

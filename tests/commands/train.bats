@@ -65,6 +65,22 @@ at_least() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a >= b) }'; }
 }
 
 # KILLS=20: so many kills, at random moments.
+@test "weights of a float16 model stay float16: the same bytes for all threads, and resumed" {
+  dq-amp "$worse" -o half.onnx -q >/dev/null
+  for threads in 1 3; do dq-train half.onnx "${few[@]}" -o $threads.onnx --threads $threads --keep last -q; done
+  cmp 1.onnx 3.onnx
+  run -1 cmp -s half.onnx 1.onnx
+  dq-report half.onnx --csv half.csv -q >/dev/null
+  dq-report 1.onnx --csv out.csv -q >/dev/null
+  cmp half.csv out.csv
+  grep -q fp16 out.csv
+  dq-train half.onnx "${few[@]}" -o part.onnx --keep last --checkpoint state --time-limit 0.001s -q
+  dq-train half.onnx "${few[@]}" -o part.onnx --keep last --checkpoint state --resume -q
+  cmp part.onnx 1.onnx
+  dq-train half.onnx "${usual[@]}" -o out.onnx --json facts.json -q
+  at_least "$(field after facts.json)" 75
+}
+
 @test "killed at any moment, a training goes on to the same bytes" {
   local kills=0 pid delay delays=(0.02 0.1 0.2 0.3 0.45 0.6) epochs=6
   if [ -n "${KILLS-}" ]; then
@@ -217,11 +233,11 @@ cmp_answers() {
   gives 2 dq-train "$worse" "${few[@]}" -o o.onnx --freeze nonsense
   says "dq-train: no node fits the pattern 'nonsense' of weights to freeze"
   gives 3 dq-train "$worse" "${few[@]}" -o o.onnx --freeze '*'
-  has "no weight of float32 that is trained"
+  has "no weight of float32 or float16 that is trained"
   dq-int8 "$shapes" --data synth:shapes,count=8 -o int8.onnx -q >/dev/null
   gives 3 dq-train int8.onnx "${few[@]:2}" -o o.onnx
-  says "dq-train: the model has no weight of float32 that is trained
-hint: models of 16 bits are trained before they are converted, those of dq-int8 with --qat int8"
+  says "dq-train: the model has no weight of float32 or float16 that is trained
+hint: models of dq-int8 are trained with --qat int8"
   rm int8.onnx
   gives 3 dq-train "$worse" "${few[@]}" -o o.onnx --teacher "$models/small.onnx"
   has "teacher"

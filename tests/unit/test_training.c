@@ -175,7 +175,7 @@ static void frozen_layers(void **state) {
   dq_training_close(&frozen);
   patterns[0] = "*";
   assert_int_equal(dq_training_open(&frozen, f.model, &options, &f.context, &error), DQ_BAD_INPUT);
-  assert_string_equal(error.message, "the model has no weight of float32 that is trained");
+  assert_string_equal(error.message, "the model has no weight of float32 or float16 that is trained");
   dq_training_close(&frozen);
   close_fixture(&f);
 }
