@@ -1,8 +1,8 @@
 // What the stages of making a training graph share.
-#include "lib/train/half_weights.h"
 #include "lib/train/training_nodes.h"
 
 #include "lib/graph/patterns.h"
+#include "lib/train/half_weights.h"
 
 bool dq_is_frozen(const dq_node *node, const dq_training_options *options) {
   for (int i = 0; i < options->frozen_count; i++)
