@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "lib/train/builtin.h"
+#include "lib/train/loop/builtin.h"
 
 static dq_status check_files(const char *input, const char *output, dq_error *error) {
   if (strcmp(output, "-") && strcmp(input, "-")) return DQ_OK;

@@ -4,7 +4,7 @@
 
 #include "cmd/options/options.h"
 #include "lib/retrain/retrain.h"
-#include "lib/train/builtin.h"
+#include "lib/train/loop/builtin.h"
 
 // Checks the use of --retrain before any work; `data` is the value of --data. DQ_USAGE: the path of the input or of the
 // output is "-"; the command is "builtin" and there is no data (NULL), or the text has another form than

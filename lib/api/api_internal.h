@@ -11,7 +11,7 @@
 #include "lib/eval/layers.h"
 #include "lib/graph/graph.h"
 #include "lib/session/session.h"
-#include "lib/train/trainer.h"
+#include "lib/train/loop/trainer.h"
 #include "lib/tune/tune.h"
 #include "quant/amp/amp.h"
 #include "quant/amp/amp_check.h"

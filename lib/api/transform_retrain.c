@@ -3,7 +3,7 @@
 #include "lib/api/api_internal.h"
 #include "lib/document/origin.h"
 #include "lib/retrain/retrain.h"
-#include "lib/train/builtin.h"
+#include "lib/train/loop/builtin.h"
 #include "quant/int8/hook_spec.h"
 
 void dq_model_retrain_defaults(dq_model_retrain_options *options, size_t size) {

@@ -3,7 +3,7 @@
 #define DQ_REPORT_REPORT_TRAIN_H
 
 #include "lib/render/report.h"
-#include "lib/train/trainer.h"
+#include "lib/train/loop/trainer.h"
 
 // Adds the table `epochs` with a row for each epoch, the table `training` with what was kept, and charts of loss and
 // figure.

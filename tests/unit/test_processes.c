@@ -12,7 +12,7 @@
 #include "lib/kernels/reference/shards.h"
 #include "lib/onnx/onnx.h"
 #include "lib/ops/picture_sums.h"
-#include "lib/train/batches.h"
+#include "lib/train/loop/batches.h"
 #include "lib/train/training.h"
 #include "tests/unit/thread_team.h"
 

@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "lib/onnx/onnx.h"
-#include "lib/train/batches.h"
-#include "lib/train/checkpoint.h"
+#include "lib/train/loop/batches.h"
+#include "lib/train/loop/checkpoint.h"
 #include "lib/train/teacher.h"
 #include "lib/train/training.h"
 

@@ -1,4 +1,4 @@
-#include "lib/train/builtin.h"
+#include "lib/train/loop/builtin.h"
 
 #include <math.h>
 #include <stdio.h>

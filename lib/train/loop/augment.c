@@ -1,4 +1,4 @@
-#include "lib/train/augment.h"
+#include "lib/train/loop/augment.h"
 
 #include <math.h>
 #include <stdio.h>

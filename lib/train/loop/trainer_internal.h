@@ -1,12 +1,12 @@
 // What the files of the trainer share.
-#ifndef DQ_TRAIN_TRAINER_INTERNAL_H
-#define DQ_TRAIN_TRAINER_INTERNAL_H
+#ifndef DQ_TRAIN_LOOP_TRAINER_INTERNAL_H
+#define DQ_TRAIN_LOOP_TRAINER_INTERNAL_H
 
-#include "lib/train/batches.h"
-#include "lib/train/checkpoint.h"
+#include "lib/train/loop/batches.h"
+#include "lib/train/loop/checkpoint.h"
 #include "lib/train/teacher.h"
-#include "lib/train/trainer.h"
-#include "lib/train/validation.h"
+#include "lib/train/loop/trainer.h"
+#include "lib/train/loop/validation.h"
 
 // Where a training is. All members have 8 bytes.
 typedef struct dq_train_place {

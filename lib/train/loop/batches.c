@@ -1,4 +1,4 @@
-#include "lib/train/batches.h"
+#include "lib/train/loop/batches.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "lib/train/trainer.h"
+#include "lib/train/loop/trainer.h"
 
 #include <errno.h>
 #include <math.h>
@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "lib/base/clock.h"
-#include "lib/train/trainer_internal.h"
+#include "lib/train/loop/trainer_internal.h"
 
 // ---- Memory, and the start ----
 

@@ -1,9 +1,9 @@
 // The loop over data: epochs of steps, validation, checkpoints, and the choice of what is kept.
-#ifndef DQ_TRAIN_TRAINER_H
-#define DQ_TRAIN_TRAINER_H
+#ifndef DQ_TRAIN_LOOP_TRAINER_H
+#define DQ_TRAIN_LOOP_TRAINER_H
 
 #include "lib/eval/eval.h"
-#include "lib/train/augment.h"
+#include "lib/train/loop/augment.h"
 #include "lib/train/training.h"
 
 typedef struct dq_trainer_options {

@@ -1,9 +1,9 @@
 // The pictures of a training: in another order in each epoch, changed at random, with the targets of the loss.
-#ifndef DQ_TRAIN_BATCHES_H
-#define DQ_TRAIN_BATCHES_H
+#ifndef DQ_TRAIN_LOOP_BATCHES_H
+#define DQ_TRAIN_LOOP_BATCHES_H
 
 #include "datasets/datasets.h"
-#include "lib/train/augment.h"
+#include "lib/train/loop/augment.h"
 
 typedef struct dq_batches_options {
   dq_data *data;

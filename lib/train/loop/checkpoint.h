@@ -1,7 +1,7 @@
 // Files that hold a training between two steps: a text that says which training it is, then numbers as they lie in
 // memory, then a hash of everything before.
-#ifndef DQ_TRAIN_CHECKPOINT_H
-#define DQ_TRAIN_CHECKPOINT_H
+#ifndef DQ_TRAIN_LOOP_CHECKPOINT_H
+#define DQ_TRAIN_LOOP_CHECKPOINT_H
 
 #include <stdbool.h>
 

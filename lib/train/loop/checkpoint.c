@@ -1,4 +1,4 @@
-#include "lib/train/checkpoint.h"
+#include "lib/train/loop/checkpoint.h"
 
 #include <string.h>
 #include <xxhash.h>

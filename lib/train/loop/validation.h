@@ -1,6 +1,6 @@
 // How good a model in training is, on pictures that it is not trained on.
-#ifndef DQ_TRAIN_VALIDATION_H
-#define DQ_TRAIN_VALIDATION_H
+#ifndef DQ_TRAIN_LOOP_VALIDATION_H
+#define DQ_TRAIN_LOOP_VALIDATION_H
 
 #include "lib/eval/accuracy.h"
 #include "lib/graph/graph.h"

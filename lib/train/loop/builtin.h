@@ -1,9 +1,9 @@
 // Retraining by dq itself, in place of a command of the user (dq_retrain_options.train).
-#ifndef DQ_TRAIN_BUILTIN_H
-#define DQ_TRAIN_BUILTIN_H
+#ifndef DQ_TRAIN_LOOP_BUILTIN_H
+#define DQ_TRAIN_LOOP_BUILTIN_H
 
 #include "lib/retrain/retrain.h"
-#include "lib/train/trainer.h"
+#include "lib/train/loop/trainer.h"
 
 // What is trained. In float16 a conversion loses little: the loss is the squared error of output 0, epochs are judged
 // by its SQNR, and the usual learning rate is 1e-6 in place of 0.0003 (docs/experiments/training.md).

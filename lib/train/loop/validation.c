@@ -1,4 +1,4 @@
-#include "lib/train/validation.h"
+#include "lib/train/loop/validation.h"
 
 #include "lib/session/pair.h"
 

@@ -1,6 +1,6 @@
 // Random changes of pictures, so that a training sees each of them in many forms.
-#ifndef DQ_TRAIN_AUGMENT_H
-#define DQ_TRAIN_AUGMENT_H
+#ifndef DQ_TRAIN_LOOP_AUGMENT_H
+#define DQ_TRAIN_LOOP_AUGMENT_H
 
 #include <stdbool.h>
 #include <stdint.h>

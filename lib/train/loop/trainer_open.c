@@ -5,7 +5,7 @@
 #include "lib/document/origin.h"
 #include "lib/graph/patterns.h"
 #include "lib/session/runner.h"
-#include "lib/train/trainer_internal.h"
+#include "lib/train/loop/trainer_internal.h"
 
 // ---- Options ----
 
