@@ -131,6 +131,12 @@ static void quotients(void **state) {
     assert_int_equal(open_data(&data, "four.txt", NULL, wrong[i]), DQ_USAGE);
     dq_data_free(data);
   }
+  static const char *const ends[] = {"pad=0", "pad=255", "resize=0", "crop=1", "crop=65536"};
+  for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+    dq_data *data;
+    assert_int_equal(open_data(&data, "four.txt", NULL, ends[i]), DQ_OK);
+    dq_data_free(data);
+  }
 }
 
 static void remembered_as_typed(void **state) {
