@@ -258,16 +258,6 @@ static dq_status decide_method(dq_trials *all) {
 
 static bool is_automatic(const dq_int8_options *options) { return !strcmp(options->method->name, "auto"); }
 
-// Trials before have corrected biases: their errors would hide what other settings gain.
-static dq_status decide_bias_correction(dq_trials *all) {
-  dq_int8_setting setting = all->job->setting;
-  double gain;
-  setting.bias_correction = false;
-  DQ_TRY(try_and_compare(all, &setting, false, &gain));
-  all->job->report->bias_correction_gain = -gain;
-  return DQ_OK;
-}
-
 // Whether any biases are high: on a few pictures, as a range that does not become narrower on these does not on more.
 static dq_status has_high_biases(dq_trials *all, bool *found) {
   enum { PICTURES = 4 };
@@ -404,7 +394,11 @@ static dq_status decide_all(dq_trials *all) {
   DQ_TRY(try_and_compare(all, &setting, true, &gain));
   if (options->equalize != DQ_CHOOSE_OFF) DQ_TRY(decide_equalization(all, &report->equalize_gain));
   if (is_automatic(options)) DQ_TRY(decide_method(all));
-  if (options->bias_correction == DQ_CHOOSE_AUTO) DQ_TRY(decide_bias_correction(all));
+  if (options->bias_correction == DQ_CHOOSE_AUTO) {
+    setting = all->job->setting;
+    setting.bias_correction = true;
+    DQ_TRY(try_and_compare(all, &setting, false, &report->bias_correction_gain));
+  }
   DQ_TRY(decide_absorption(all));
   DQ_TRY(decide_range_search(all));
   DQ_TRY(decide_sums(all));
@@ -423,7 +417,7 @@ static dq_int8_setting setting_of(const dq_int8_options *options) {
   return (dq_int8_setting){
       .method = is_automatic(options) ? dq_observer_find("percentile") : options->method,
       .margins = is_automatic(options),
-      .bias_correction = options->bias_correction != DQ_CHOOSE_OFF,
+      .bias_correction = options->bias_correction == DQ_CHOOSE_ON,
       .accumulator = {open_sums ? DQ_ACCUMULATE_INT32 : options->accumulator, DQ_PAIRS_EVERYWHERE},
   };
 }

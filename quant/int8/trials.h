@@ -17,8 +17,7 @@ typedef struct dq_trials {
   const dq_equalization *rejected;
 } dq_trials;
 
-// Whether the trial that ran, with `setting`, is better than the best so far, or no worse where a gain is expected.
-// Writes why, or why not, to `reason`.
+// Whether the trial that ran, with `setting`, is better than the best so far. Writes why, or why not, to `reason`.
 bool dq_trial_is_better(const dq_trials *all, const dq_int8_setting *setting, char *reason, size_t size);
 
 #endif

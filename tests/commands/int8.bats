@@ -335,7 +335,7 @@ ruinous() { gives "$1" dq-int8 "$models/small.onnx" --data "npy:$x" --per-tensor
   local advice
   gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" --per-tensor --percentile 95 -o a.onnx
   advice=$(sed -nE "s/^dq-int8: often a few layers .*'(--min-sqnr [0-9]+)' leaves .*/\\1/p" <<<"$stderr")
-  [ "$advice" = "--min-sqnr 17" ]
+  [ "$advice" = "--min-sqnr 18" ]
   gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" --per-tensor --percentile 95 -o b.onnx $advice
   run -1 grep -q "a few layers" <<<"$stderr"
   gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" --per-tensor --percentile 95 -o c.onnx --all-int8
