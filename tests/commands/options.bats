@@ -176,6 +176,7 @@ accumulate fp16 | ../no_inputs.onnx --threads 1 | elsewhere tune.bats
 json out.json | ../no_inputs.onnx --threads 1 | file out.json
 csv out.csv | ../no_inputs.onnx --threads 1 | file out.csv
 html out.html | ../no_inputs.onnx --threads 1 | file out.html
+exhaustive - | ../no_inputs.onnx --threads 1 | elsewhere tune.bats
 threads 1 | ../no_inputs.onnx | elsewhere tune.bats
 seed 5 | ../no_inputs.onnx --threads 1 | inert
 cpu-mask c | ../no_inputs.onnx --threads 1 -v | 0 instruction sets: c
