@@ -36,9 +36,9 @@ typedef struct filling {
 static dq_budget *budget_of(const filling *f) { return f->context ? f->context->budget : NULL; }
 
 static dq_status open_ends(const filling *f, dq_value_ends *ends, int64_t channels, dq_error *error) {
-  size_t bytes = dq_value_ends_bytes(channels);
-  void *memory = ends->channels ? NULL : dq_budget_alloc(budget_of(f), bytes);
   if (ends->channels) return DQ_OK;
+  size_t bytes = dq_value_ends_bytes(channels);
+  void *memory = dq_budget_alloc(budget_of(f), bytes);
   if (!memory) return dq_fail_memory(error, bytes);
   dq_value_ends_init(ends, channels, memory);
   f->calibration->bytes += bytes;

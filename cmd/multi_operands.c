@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "lib/base/nearest.h"
-#include "lib/base/random.h"
+#include "lib/graph/names.h"
 
 // The keys, as options have rows; `name` is the key.
 static const dq_option keys[] = {
@@ -107,35 +107,32 @@ static dq_status parse(dq_multi_operand *operand, const char *text, dq_arena *ar
   return parse_keys(operand, comma ? comma + 1 : NULL, error);
 }
 
-// Names in a hash table of `size` places, a power of 2 of which some stay free. Adds a name; false: it is there.
-static bool take_name(const char **table, size_t size, const char *name) {
-  uint64_t hash = 0;
-  for (const char *c = name; *c; c++) hash = dq_random_mix(hash + (unsigned char)*c + 1);
-  size_t place = (size_t)hash & (size - 1);
-  for (; table[place]; place = (place + 1) & (size - 1))
-    if (!strcmp(table[place], name)) return false;
-  table[place] = name;
-  return true;
+static dq_status take_name(struct dq_names *taken, dq_multi_operand *operand, const char *name, dq_error *error) {
+  operand->name = name;
+  return dq_names_add(taken, operand) ? DQ_OK : dq_fail_memory(error, 0);
+}
+
+static dq_status set_name(struct dq_names *taken, dq_multi_operand *operand, int number, dq_arena *arena,
+                          dq_error *error) {
+  const char *base = name_of(operand->path, arena), *name = base;
+  for (; name && dq_names_find(taken, name); number++) name = dq_arena_printf(arena, "%s#%d", base, number);
+  return name ? take_name(taken, operand, name, error) : dq_fail_memory(error, 0);
 }
 
 // Names that the user gave are taken first.
 static dq_status set_names(dq_multi_operand *operands, int count, dq_arena *arena, dq_error *error) {
-  size_t size = 1;
-  while (size < 2 * (size_t)count) size *= 2;
-  const char **table = DQ_NEW_ARRAY(arena, size, const char *);
-  if (!table) return dq_fail_memory(error, size * sizeof *table);
-  for (int i = 0; i < count; i++)
-    if (operands[i].name && !take_name(table, size, operands[i].name))
-      return dq_fail(error, DQ_USAGE, "two networks have the name '%s'", operands[i].name);
-  for (int i = 0; i < count; i++) {
-    if (operands[i].name) continue;
-    const char *base = name_of(operands[i].path, arena), *name = base;
-    for (int number = i + 1; name && !take_name(table, size, name); number++)
-      name = dq_arena_printf(arena, "%s#%d", base, number);
-    if (!name) return dq_fail_memory(error, 0);
-    operands[i].name = name;
+  struct dq_names *taken = dq_names_new();
+  dq_status status = taken ? DQ_OK : dq_fail_memory(error, 0);
+  for (int i = 0; status == DQ_OK && i < count; i++) {
+    const char *given = operands[i].name;
+    if (!given) continue;
+    status = dq_names_find(taken, given) ? dq_fail(error, DQ_USAGE, "two networks have the name '%s'", given)
+                                         : take_name(taken, &operands[i], given, error);
   }
-  return DQ_OK;
+  for (int i = 0; status == DQ_OK && i < count; i++)
+    if (!operands[i].name) status = set_name(taken, &operands[i], i + 1, arena, error);
+  dq_names_free(taken);
+  return status;
 }
 
 dq_status dq_multi_operands_parse(dq_multi_operand **parsed, const char *const *operands, int count, dq_arena *arena,

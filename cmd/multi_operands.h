@@ -6,8 +6,8 @@
 #include "lib/base/arena.h"
 
 typedef struct dq_multi_operand {
-  const char *path; // of the model
   const char *name; // of the network; the path without folders and extension where the operand gives none
+  const char *path; // of the model
   const char *data, *preset, *preprocess, *shape; // NULL: not given
   int64_t instances, limit;                       // limit 0: not given
   double rate, deadline; // requests in a second, 0: as fast as possible; seconds, 0: none was given

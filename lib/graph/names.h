@@ -1,6 +1,5 @@
-// A hash table that finds objects by their names, private to this module. The objects are values or nodes; the first
-// member of both is their name. The table owns no object and no name: an object stays where it is, with its
-// name, as long as the table has it.
+// A hash table that finds objects by their names. The first member of an object is its name, a const char pointer. The
+// table owns no object and no name: an object stays where it is, with its name, as long as the table has it.
 #ifndef DQ_GRAPH_NAMES_H
 #define DQ_GRAPH_NAMES_H
 

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/sizes.h"
+
 enum { FIRST_CAPACITY = 1 << 16, ALIGNMENT = alignof(max_align_t) };
 
 // In front of the elements.
@@ -13,7 +15,7 @@ typedef struct head {
   size_t bytes; // of the elements, which are followed by padding
 } head;
 
-static size_t padded(size_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
+static size_t padded(size_t bytes) { return dq_round_up(bytes, ALIGNMENT); }
 
 static dq_status reserve(dq_records *records, size_t more, dq_error *error) {
   size_t capacity = records->capacity ? records->capacity : FIRST_CAPACITY;

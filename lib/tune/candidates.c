@@ -151,15 +151,18 @@ static double fastest(const dq_tune_task *task, int most) {
   return seen.ratio.median;
 }
 
-static void find_loss(const dq_tuner *tuner, dq_tune_report *report) {
+static dq_status find_loss(const dq_tuner *tuner, dq_tune_report *report, dq_error *error) {
   int count = tuner->task_count;
-  double shares[count + 1], part[count + 1], all[count + 1];
+  double *shares = DQ_NEW_ARRAY(tuner->arena, count, double), *part = DQ_NEW_ARRAY(tuner->arena, count, double);
+  double *all = DQ_NEW_ARRAY(tuner->arena, count, double);
+  if (!shares || !part || !all) return dq_fail_memory(error, 0);
   for (int t = 0; t < count; t++) {
     const dq_tune_task *task = &tuner->tasks[t];
     shares[t] = task->shape.share;
     part[t] = fastest(task, dq_tune_part(task->candidate_count)), all[t] = fastest(task, task->candidate_count);
   }
   report->part_loss = dq_tune_part_loss(shares, part, all, count);
+  return DQ_OK;
 }
 
 dq_status dq_tune_count(const dq_tuner *tuner, dq_tune_report *report, dq_error *error) {
@@ -174,6 +177,5 @@ dq_status dq_tune_count(const dq_tuner *tuner, dq_tune_report *report, dq_error 
     report->families[f].correlation = dq_rank_correlation(expected, measured, count);
   }
   report->has_part_loss = tuner->options->exhaustive && report->tried == report->candidates && !report->known;
-  if (report->has_part_loss) find_loss(tuner, report);
-  return DQ_OK;
+  return report->has_part_loss ? find_loss(tuner, report, error) : DQ_OK;
 }

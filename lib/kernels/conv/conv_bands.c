@@ -98,6 +98,7 @@ static void pack(const dq_conv_plan *plan, const void *weights, const void *bias
 }
 
 // ---- Running: a task is a band of a group of an image ----
+
 // Lines of a slot of a plane that tiles of so many output rows read.
 static int64_t lines_read(const dq_conv_plan *plan, int64_t rows) {
   const dq_conv_parameters *p = &plan->shape;
