@@ -121,6 +121,19 @@ static dq_status fill_classes(const dq_op *op, pool_state *s, dq_arena *arena) {
   return DQ_OK;
 }
 
+// Whether the window of the only output of a plane is the plane.
+static bool is_whole_plane(const dq_window *w) {
+  for (int a = 0; a < 3; a++)
+    if (w->output[a] != 1 || w->kernel[a] != w->input[a] || w->dilation[a] != 1 || w->begin[a]) return false;
+  return true;
+}
+
+// Planes that are averaged together, where a plane has one average.
+static int64_t planes_at_once(const dq_window *w) {
+  enum { PLANES = 64, ELEMENTS = 1 << 13 }; // at most; more elements are shared among threads
+  return dq_max_i64(1, dq_min_i64(PLANES, ELEMENTS / (w->input[0] * w->input[1] * w->input[2])));
+}
+
 static dq_status prepare(dq_op *op, dq_arena *arena) {
   if (!dq_op_known_but(op, X)) return DQ_OK;
   pool_state *s = DQ_NEW(arena, pool_state);
@@ -131,7 +144,8 @@ static dq_status prepare(dq_op *op, dq_arena *arena) {
   if (!fill_steps(s, dq_node_int(op->node, "count_include_pad", 0) != 0, arena)) return dq_fail_memory(op->error, 0);
   DQ_TRY(fill_classes(op, s, arena));
   int64_t plane = s->window.output[0] * s->window.output[1] * s->window.output[2];
-  s->thread_sums = (int64_t)dq_round_up((size_t)(s->window.input[2] + plane), DQ_KERNEL_ALIGNMENT);
+  int64_t sums = is_whole_plane(&s->window) ? planes_at_once(&s->window) : s->window.input[2] + plane;
+  s->thread_sums = (int64_t)dq_round_up((size_t)sums, DQ_KERNEL_ALIGNMENT);
   if (!dq_mul_size((size_t)s->thread_sums * sizeof(int32_t), (size_t)dq_pool_threads(op->context->pool),
                    &op->scratch_bytes))
     return dq_fail_memory(op->error, 0);
@@ -196,14 +210,38 @@ static void pool_plane(void *argument, int64_t plane, int thread) {
   }
 }
 
+static int32_t sum_plane(const uint8_t *plane, int64_t size, int flip) {
+  int32_t sum = 0;
+  for (int64_t i = 0; i < size; i++) sum += plane[i] ^ flip;
+  return sum;
+}
+
+// Averages of planes that have one each.
+static void average_planes(void *argument, int64_t index, int thread) {
+  const pool_state *s = argument;
+  const dq_tensor *x = s->op->inputs[X];
+  int64_t size = s->window.input[0] * s->window.input[1] * s->window.input[2], most = planes_at_once(&s->window);
+  int64_t first = index * most, count = dq_min_i64(most, x->dims[0] * x->dims[1] - first);
+  int32_t *sums = (int32_t *)s->op->scratch + thread * s->thread_sums;
+  const uint8_t *planes = (const uint8_t *)x->data + first * size;
+  for (int64_t i = 0; i < count; i++) sums[i] = sum_plane(planes + i * size, size, flip_of(s->op));
+  dq_requantize(&s->classes[0], s->op->context->cpu, true, 1, count, sums, count,
+                (uint8_t *)s->op->outputs[0]->data + first, count);
+}
+
 static dq_status run(dq_op *op) {
   const dq_tensor *x = op->inputs[X];
   if (!dq_tensor_count(op->outputs[0])) return DQ_OK;
   if (!op->state) return dq_op_run_unprepared(op);
   pool_state s = *(const pool_state *)op->state;
   s.op = op;
-  int64_t plane = s.window.input[0] * s.window.input[1] * s.window.input[2];
-  dq_op_parallel(op, x->dims[0] * x->dims[1], 2 * plane, pool_plane, &s);
+  int64_t size = s.window.input[0] * s.window.input[1] * s.window.input[2], planes = x->dims[0] * x->dims[1];
+  if (is_whole_plane(&s.window)) {
+    int64_t most = planes_at_once(&s.window);
+    dq_op_parallel(op, (planes + most - 1) / most, most * size, average_planes, &s);
+  } else {
+    dq_op_parallel(op, planes, 2 * size, pool_plane, &s);
+  }
   return DQ_OK;
 }
 

@@ -147,6 +147,13 @@ static void averages_of_lines(network *n) {
   SET("dilations", 2);
   quantized_with(n, y, binary_parameters(n, -4));
 }
+// More planes than are averaged together, each of one window.
+static void averages_of_windows(network *n) {
+  dq_value *x = input_with(n, binary_parameters(n, -5), 4, (int64_t[]){2, 45, 3, 5});
+  dq_value *y = NODE(n, "AveragePool", x);
+  SET("kernel_shape", 3, 5);
+  quantized_with(n, NODE(n, "Clip", y, number(n, -1), number(n, 1)), binary_parameters(n, -4));
+}
 static void averages_of_planes(network *n) {
   dq_value *x = input_with(n, binary_parameters(n, -5), 4, (int64_t[]){2, 3, 8, 4});
   quantized_with(n, NODE(n, "GlobalAveragePool", x), binary_parameters(n, -6));
@@ -193,6 +200,7 @@ static void averages(void **state) {
   (void)state;
   EXACT(averages_of_four);
   EXACT(averages_of_lines);
+  EXACT(averages_of_windows);
   EXACT(averages_of_planes);
   EXACT(averages_of_the_most);
 }
