@@ -292,11 +292,9 @@ static dq_status check_operands(const dq_multi_operand *operands, const multi_op
   return DQ_OK;
 }
 
-static dq_status load_networks(dq_multi_run *run, const multi_options *options, dq_arena *arena, dq_error *error) {
-  dq_multi_operand *operands;
+static dq_status load_networks(dq_multi_run *run, const dq_multi_operand *operands, const multi_options *options,
+                               dq_arena *arena, dq_error *error) {
   run->count = options->common.operand_count;
-  DQ_TRY(dq_multi_operands_parse(&operands, options->common.operands, run->count, arena, error));
-  DQ_TRY(check_operands(operands, options, error));
   run->loaded = DQ_NEW_ARRAY(arena, run->count, dq_multi_loaded);
   run->sources = DQ_NEW_ARRAY(arena, run->count, dq_source);
   run->records = DQ_NEW_ARRAY(arena, run->count, dq_source_record);
@@ -397,19 +395,36 @@ static dq_status write_timeline(const dq_multi_run *run, const char *path, const
   return dq_job_record_write(&run->jobs, path, run->names, run->start, error);
 }
 
+static int count_priorities(const dq_multi_operand *operands, int count) {
+  bool given[DQ_MULTI_PRIORITIES] = {false};
+  int different = 0;
+  for (int i = 0; i < count; i++) {
+    different += !given[operands[i].priority];
+    given[operands[i].priority] = true;
+  }
+  return different;
+}
+
 static dq_status measure(dq_multi_run *run, const multi_options *options, const dq_context *context, dq_arena *arena,
                          dq_error *error) {
+  const int count = options->common.operand_count;
+  dq_multi_operand *operands;
+  DQ_TRY(dq_multi_operands_parse(&operands, options->common.operands, count, arena, error));
+  DQ_TRY(check_operands(operands, options, error));
   run->policy = dq_job_policy_at(options->policy);
   run->workers = options->common.threads ? (int)options->common.threads : dq_processors();
-  dq_multi_options settings = {
-      .workers = run->workers, .policy = run->policy, .job_time = options->job_time, .slice = options->slice};
+  dq_multi_options settings = {.workers = run->workers,
+                               .policy = run->policy,
+                               .job_time = options->job_time,
+                               .slice = options->slice,
+                               .priorities = count_priorities(operands, count)};
   if (options->timeline || options->report.html) {
     DQ_TRY(dq_job_record_open(&run->jobs, run->workers, arena, error));
     settings.job_done = dq_job_record_add;
     settings.user = &run->jobs;
   }
   DQ_TRY(dq_multi_open(&run->multi, &settings, context, error));
-  DQ_TRY(load_networks(run, options, arena, error));
+  DQ_TRY(load_networks(run, operands, options, arena, error));
   DQ_TRY(run_together(run, options, arena, error));
   dq_report *report = dq_report_new("dq-multi", 1, "Several networks at once");
   dq_status status = dq_multi_report(run, report, arena, error);

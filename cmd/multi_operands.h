@@ -5,6 +5,8 @@
 #include "cmd/options/options.h"
 #include "lib/base/arena.h"
 
+enum { DQ_MULTI_PRIORITIES = 3 }; // low, normal, high
+
 typedef struct dq_multi_operand {
   const char *name; // of the network; the path without folders and extension where the operand gives none
   const char *path; // of the model
@@ -14,7 +16,7 @@ typedef struct dq_multi_operand {
   int late;              // dq_late_rule; -1: not given
   int threads;           // dq_job_threads; -1: not given
   int decode;            // 0 at the start, 1 in each request; -1: not given
-  int priority;          // 0 low, 1 normal, 2 high
+  int priority;          // 0 low, 1 normal, 2 high: below DQ_MULTI_PRIORITIES
 } dq_multi_operand;
 
 // Parses operands[count] into (*parsed)[count], in the arena. A key ends where a comma and another key follow, so that

@@ -37,6 +37,10 @@ typedef struct dq_queue_options {
   // processor has in the cache, in place of one that came before it and is as urgent, for up to this time, while no
   // request waits that has a deadline; default 0.01, 0: never.
   double slice;
+  // How many different priorities requests have, 1 to 1024; default 2. With "priority" the queue has memory for the
+  // values of as many requests of each priority as it has threads, so that a request waits for a job of those of lower
+  // priorities, not for the end of one; further priorities share this memory.
+  int priorities;
 } dq_queue_options;
 
 void dq_queue_defaults(dq_queue_options *options, size_t size);

@@ -29,7 +29,7 @@ struct dq_request {
 
 // ---- Queues ----
 
-static const dq_queue_options queue_defaults = {.job_time = 0.001, .slice = 0.01};
+static const dq_queue_options queue_defaults = {.job_time = 0.001, .slice = 0.01, .priorities = 2};
 
 void dq_queue_defaults(dq_queue_options *options, size_t size) {
   dq_api_set_defaults(options, size, &queue_defaults, sizeof *options);
@@ -44,6 +44,8 @@ static dq_status open_queue(dq_queue *queue, dq_engine *engine, const dq_queue_o
     return dq_fail(error, DQ_USAGE, "job_time is %g, expected a time above 0", given.job_time);
   if (!(given.slice >= 0) || !(given.slice <= 1e6))
     return dq_fail(error, DQ_USAGE, "slice is %g, expected 0 to 1e6 seconds", given.slice);
+  if (given.priorities < 1 || given.priorities > 1024)
+    return dq_fail(error, DQ_USAGE, "priorities is %d, expected 1 to 1024", given.priorities);
   int policy = dq_job_policy_find(given.policy ? given.policy : "fifo");
   if (policy < 0) return dq_fail(error, DQ_USAGE, "policy is '%.100s', which is none", given.policy);
   int threads = dq_job_threads_find(given.threads ? given.threads : "one");
@@ -52,7 +54,8 @@ static dq_status open_queue(dq_queue *queue, dq_engine *engine, const dq_queue_o
   dq_multi_options settings = {.workers = given.workers ? given.workers : dq_pool_threads(engine->context.pool),
                                .policy = dq_job_policy_at(policy),
                                .job_time = given.job_time,
-                               .slice = given.slice};
+                               .slice = given.slice,
+                               .priorities = given.priorities};
   queue->engine = engine;
   return dq_multi_open(&queue->multi, &settings, &engine->context, error);
 }

@@ -68,6 +68,11 @@ static void unlink_task(dq_dispatcher *dispatcher, dq_task *task) {
 
 // ---- The dispatcher ----
 
+int dq_dispatcher_frames(const dq_job_policy *policy, int workers, int priorities) {
+  const int begun = policy->by_priority ? workers * priorities : workers; // most requests that are not to wait
+  return begun > workers ? begun : workers + 1;
+}
+
 dq_status dq_dispatcher_open(dq_dispatcher *dispatcher, const dq_job_policy *policy, int64_t slice, int frames,
                              dq_error *error) {
   *dispatcher = (dq_dispatcher){.policy = policy, .slice = slice, .frames = frames};

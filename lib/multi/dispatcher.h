@@ -70,6 +70,11 @@ typedef struct dq_dispatcher {
   int64_t preferred;    // the order of the last task that passed by another one; 0: none has
 } dq_dispatcher;
 
+// The number of frames for `workers` (1 to 1024) workers and requests of `priorities` (1 to 1024) different priorities:
+// one more than workers. Where the policy is by priority there are at least as many as workers for each priority: of
+// each no more requests than workers have begun at once, so that one of a higher priority always finds a frame and
+// waits for a job of those of lower ones, not for the end of a request.
+int dq_dispatcher_frames(const dq_job_policy *policy, int workers, int priorities);
 // Opens a dispatcher with `frames` (>= 1) frames and no networks. `policy` is a row of the table, `slice` the time
 // slice in a unit of the caller's. The caller closes it. DQ_SYSTEM: there is no memory.
 dq_status dq_dispatcher_open(dq_dispatcher *dispatcher, const dq_job_policy *policy, int64_t slice, int frames,

@@ -9,7 +9,7 @@ static int64_t rank_priority(const dq_rank_facts *facts) { return -(int64_t)fact
 static int64_t rank_edf(const dq_rank_facts *facts) { return facts->deadline; }
 
 static const dq_job_policy policies[] = {
-#define DQ_JOB_POLICY(symbol, name, alike, help) {name, help, rank_##symbol, alike},
+#define DQ_JOB_POLICY(symbol, name, alike, by_priority, help) {name, help, rank_##symbol, alike, by_priority},
 #include "lib/multi/job_policies.def"
 };
 enum { POLICIES = sizeof policies / sizeof *policies };

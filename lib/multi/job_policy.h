@@ -17,7 +17,8 @@ typedef struct dq_job_policy {
   // The rank of a request that waits for its next job: the least rank runs first, among equal ranks the request that
   // came first.
   int64_t (*rank)(const dq_rank_facts *facts);
-  bool alike; // all requests have the same rank
+  bool alike;       // all requests have the same rank
+  bool by_priority; // all requests of one priority have the same rank, which those of no other one have
 } dq_job_policy;
 
 // Row `index`, static; NULL after the last.

@@ -8,8 +8,8 @@
 // runs its own, as in one thread. Which way a network of DQ_THREADS_AUTO gets is measured on its requests.
 //
 // All requests of a network read the same packed weights (dq_plan_share). The values of a request live in a frame, a
-// block that is large enough for every network; there is one for each worker and one more, for a request that comes
-// before those that have begun. The results do not depend on workers, policy and jobs: they are those of the network
+// block that is large enough for every network; there are so many that a more urgent request finds one
+// (dq_dispatcher_frames). The results do not depend on workers, policy and jobs: they are those of the network
 // alone.
 #ifndef DQ_MULTI_MULTI_H
 #define DQ_MULTI_MULTI_H
@@ -36,6 +36,7 @@ typedef struct dq_multi_options {
   double slice;                // seconds that a worker prefers requests of one network for (dispatcher.h), >= 0
   dq_multi_job_done *job_done; // NULL: nobody observes
   void *user;                  // first argument of job_done
+  int priorities;              // different priorities that requests have, 1 to 1024: frames are made for as many
 } dq_multi_options;
 
 // Starts the workers, which sleep until there are requests. `context` must outlive *multi, which the caller closes; its
@@ -69,7 +70,7 @@ int dq_multi_threads(const dq_multi *multi, int network, const dq_thread_choice 
 int dq_multi_inputs(const dq_multi *multi, int network);  // number of inputs of a network
 int dq_multi_outputs(const dq_multi *multi, int network); // and of outputs
 size_t dq_multi_frame_bytes(const dq_multi *multi);       // of one frame: the most that a network needs
-int dq_multi_frames(const dq_multi *multi);               // number of frames: workers + 1
+int dq_multi_frames(const dq_multi *multi);               // number of frames: dq_dispatcher_frames
 
 typedef enum dq_request_state {
   DQ_REQUEST_IDLE,    // was not submitted yet

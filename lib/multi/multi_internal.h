@@ -46,7 +46,7 @@ struct dq_multi {
   dq_multi_network *networks;
   int network_count;
   dq_arena *frame_arena; // of the memory of the frames
-  void **frames;         // [workers + 1], in frame_arena: those that are free come first
+  void **frames;         // [frames], in frame_arena: those that are free come first
   int free_frames;
   size_t frame_bytes;
   void (*between)(void *user); // dq_multi_set_between

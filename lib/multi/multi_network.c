@@ -167,4 +167,6 @@ int dq_multi_outputs(const dq_multi *multi, int network) {
 }
 
 size_t dq_multi_frame_bytes(const dq_multi *multi) { return multi->frame_bytes; }
-int dq_multi_frames(const dq_multi *multi) { return multi->options.workers + 1; }
+int dq_multi_frames(const dq_multi *multi) {
+  return dq_dispatcher_frames(multi->options.policy, multi->options.workers, multi->options.priorities);
+}

@@ -43,7 +43,7 @@ needs_python() { command -v python3 >/dev/null || skip "no python3 to read JSON 
   gives 0 dq-multi "$models/small.onnx,n=3" --requests 5 --json a.json
   tells 'told["networks"][0]["requests"] == 15 and "missed" not in told["networks"][0]' a.json
   gives 0 dq-multi "$models/small.onnx,n=2,fps=100" --requests 20 --json b.json
-  tells 'told["networks"][0]["requests"] == 40 and 0.19 <= told["run"]["seconds"] < 5' b.json
+  tells 'told["networks"][0]["requests"] == 40 and told["run"]["seconds"] >= 0.19' b.json
   # more than the machine can do: late requests are dropped, or wait and are taken out at the end
   gives 0 dq-multi "$models/small.onnx,fps=1000000,late=drop" --requests 30000 --json c.json
   tells '(n := told["networks"][0])["dropped"] > 0 and n["dropped"] + n["requests"] == 30000' c.json
@@ -51,8 +51,21 @@ needs_python() { command -v python3 >/dev/null || skip "no python3 to read JSON 
   tells 'told["networks"][0]["dropped"] == 0 and told["networks"][0]["requests"] == 3000' d.json
   gives 0 dq-multi "$models/small.onnx,fps=1000,deadline=1us" --requests 20 --json e.json
   tells 'told["networks"][0]["missed"] == 20 and told["run"]["missed"] == 20' e.json
-  gives 0 dq-multi "$models/small.onnx,n=50" --duration 20ms --threads 1 --json f.json
-  tells '(n := told["networks"][0])["unfinished"] in (48, 49) and n["requests"] > 0' f.json
+  # 2000 requests, seconds of work, arrive in 20 ms, however slow the machine is; what has not begun by then is counted
+  make_networks resnet50 16 large.onnx
+  gives 0 dq-multi large.onnx,fps=100000 --duration 20ms --threads 1 --json f.json
+  tells '(n := told["networks"][0])["unfinished"] > 0 and n["unfinished"] + n["requests"] == 2000' f.json
+}
+
+@test "frames for the values of requests: for each worker and each priority" {
+  needs_python
+  mix=("$models/small.onnx,priority=low" "$models/small.onnx,priority=high" "$models/small.onnx,priority=high")
+  gives 0 dq-multi "${mix[@]}" --requests 1 --threads 2 --json a.json
+  tells 'told["run"]["frames"] == 3' a.json
+  gives 0 dq-multi "${mix[@]}" --policy priority --requests 1 --threads 2 --json b.json
+  tells 'told["run"]["frames"] == 4' b.json
+  gives 0 dq-multi "${mix[@]}" "$models/small.onnx" --policy priority --requests 1 --threads 2 --json c.json
+  tells 'told["run"]["frames"] == 6' c.json
 }
 
 @test "a trace: each line is a request of its network" {

@@ -157,7 +157,9 @@ static void what_is_refused(void **state) {
   api_expect(dq_queue_open(&queue, api_engine, &options, &api_failure), DQ_CODE_USAGE, "job_time");
   options.job_time = 1, options.threads = "two";
   api_expect(dq_queue_open(&queue, api_engine, &options, &api_failure), DQ_CODE_USAGE, "threads is 'two'");
-  options.threads = NULL, options.slice = -1;
+  options.threads = NULL, options.priorities = 0;
+  api_expect(dq_queue_open(&queue, api_engine, &options, &api_failure), DQ_CODE_USAGE, "priorities is 0");
+  options.priorities = 2, options.slice = -1;
   api_expect(dq_queue_open(&queue, api_engine, &options, &api_failure), DQ_CODE_USAGE, "slice is -1");
   options.slice = 0, options.workers = -1;
   api_expect(dq_queue_open(&queue, api_engine, &options, &api_failure), DQ_CODE_USAGE, "workers");

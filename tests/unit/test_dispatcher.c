@@ -112,11 +112,15 @@ static simulation *simulate_on(int workers, int64_t slice, const char *policy, c
   simulation *s = calloc(1, sizeof *s);
   const dq_job_policy *row = dq_job_policy_at(dq_job_policy_find(policy));
   s->worker_count = workers, s->streams = streams;
-  assert_int_equal(dq_dispatcher_open(&s->dispatcher, row, slice, workers + 1, NULL), DQ_OK);
+  int priorities = 1;
+  for (int i = 0; i < count; i++)
+    if (streams[i].priority >= priorities) priorities = streams[i].priority + 1;
+  const int frames = dq_dispatcher_frames(row, workers, priorities);
+  assert_int_equal(dq_dispatcher_open(&s->dispatcher, row, slice, frames, NULL), DQ_OK);
   for (int i = 0; i < count; i++) assert_int_equal(dq_dispatcher_add_network(&s->dispatcher, NULL), DQ_OK);
   list_requests(s, count);
   while (s->ended < s->count) run_at(s, next_time(s));
-  assert_int_equal(s->dispatcher.frames, workers + 1);
+  assert_int_equal(s->dispatcher.frames, frames);
   dq_dispatcher_close(&s->dispatcher);
   return s;
 }
@@ -205,6 +209,36 @@ static void priority_waits_for_one_job(void **state) {
   priority = simulate("priority", cameras, 4);
   assert_in_range(longest(priority, 3), 6 + 1, 6 + 7 - 1);
   free(priority);
+}
+
+// Each priority has frames enough: a request of the highest one waits for one job of those below it, also where a
+// second one comes and where those of a middle priority have begun as well.
+static void priorities_wait_for_one_job(void **state) {
+  (void)state;
+  const stream three[] = {{.period = 300, .job = 7, .jobs = 10, .count = 200},
+                          {.period = 130, .job = 5, .jobs = 6, .priority = 1, .count = 400},
+                          {.period = 31, .job = 2, .jobs = 3, .priority = 2, .count = 1900}};
+  simulation *s = simulate("priority", three, 3);
+  assert_in_range(longest(s, 2), 6 + 1, 6 + 7 - 1);
+  free(s);
+  const stream two[] = {{.job = 7, .jobs = 10, .count = 100, .closed = true},
+                        {.job = 7, .jobs = 8, .count = 100, .closed = true},
+                        {.job = 6, .jobs = 9, .count = 100, .closed = true},
+                        {.period = 53, .job = 2, .jobs = 3, .priority = 1, .count = 300},
+                        {.first = 1, .period = 59, .job = 2, .jobs = 3, .priority = 1, .count = 300}};
+  s = simulate_on(2, 100, "priority", two, 5);
+  for (int i = 3; i < 5; i++) assert_in_range(longest(s, i), 6 + 1, 6 + 7 - 1);
+  free(s);
+}
+
+static void frames_by_hand(void **state) {
+  (void)state;
+  const dq_job_policy *fifo = dq_job_policy_at(dq_job_policy_find("fifo")),
+                      *priority = dq_job_policy_at(dq_job_policy_find("priority"));
+  assert_int_equal(dq_dispatcher_frames(fifo, 4, 3), 5);
+  assert_int_equal(dq_dispatcher_frames(priority, 4, 1), 5);
+  assert_int_equal(dq_dispatcher_frames(priority, 4, 3), 12);
+  assert_int_equal(dq_dispatcher_frames(priority, 1, 2), 2);
 }
 
 // Requests that come equally often, at random, and take between 12 and 24: FIFO slows no network down by more than 1.3
@@ -373,6 +407,8 @@ int main(void) {
       cmocka_unit_test(edf_misses_no_deadline_where_fifo_does),
       cmocka_unit_test(edf_misses_no_deadline_for_a_time_slice),
       cmocka_unit_test(priority_waits_for_one_job),
+      cmocka_unit_test(priorities_wait_for_one_job),
+      cmocka_unit_test(frames_by_hand),
       cmocka_unit_test(fifo_is_fair),
       cmocka_unit_test(fifo_is_fair_to_cameras),
       cmocka_unit_test(fifo_is_fair_to_senders),

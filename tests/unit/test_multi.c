@@ -85,7 +85,7 @@ static dq_graph *make_graph(int number) {
 static void open_mix(mix *m, const char *policy, int workers, double job_time, dq_job_threads threads) {
   *m = (mix){.arena = dq_arena_new(0)};
   assert_int_equal(dq_context_init(&m->context, 1, ~0u, NULL), DQ_OK);
-  dq_multi_options options = {workers, dq_job_policy_at(dq_job_policy_find(policy)), job_time, 0.004, NULL, NULL};
+  dq_multi_options options = {workers, dq_job_policy_at(dq_job_policy_find(policy)), job_time, 0.004, NULL, NULL, 1};
   assert_int_equal(dq_multi_open(&m->multi, &options, &m->context, NULL), DQ_OK);
   for (int r = 0; r < REQUESTS; r++) {
     m->pictures[r] = dq_arena_alloc(m->arena, CHANNELS * SIDE * SIDE * sizeof(float));
@@ -253,7 +253,7 @@ static void cancelled_requests_end_alone(void **state) {
   mix m;
   gate g = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false, false};
   open_mix(&m, "fifo", 1, 1e-9, DQ_THREADS_ONE);
-  dq_multi_options options = {1, dq_job_policy_at(0), 1e-9, 0, stand_at_gate, &g};
+  dq_multi_options options = {1, dq_job_policy_at(0), 1e-9, 0, stand_at_gate, &g, 1};
   dq_multi *multi;
   assert_int_equal(dq_multi_open(&multi, &options, &m.context, NULL), DQ_OK);
   dq_multi *unused = m.multi;
@@ -308,7 +308,7 @@ static void failing_requests_end_alone(void **state) {
   interface(graph, x, add(graph, "NonZero", 1, &y, "z")->outputs[0]);
   assert_int_equal(dq_graph_index(graph, true, NULL), DQ_OK);
   dq_multi *multi;
-  dq_multi_options options = {2, dq_job_policy_at(0), 1e-9, 0, NULL, NULL};
+  dq_multi_options options = {2, dq_job_policy_at(0), 1e-9, 0, NULL, NULL, 1};
   assert_int_equal(dq_multi_open(&multi, &options, &context, NULL), DQ_OK);
   dq_session session;
   const dq_session_options lent = {.lent = true};

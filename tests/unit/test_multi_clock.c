@@ -64,7 +64,7 @@ static void open_workload(workload *w, const char *policy, const stream *streams
   dq_value *x = shaped(w->graph, "x", 1, (int64_t[]){1});
   interface(w->graph, x, add(w->graph, "Relu", 1, &x, "y")->outputs[0]);
   assert_int_equal(dq_graph_index(w->graph, true, NULL), DQ_OK);
-  const dq_multi_options options = {1, dq_job_policy_at(dq_job_policy_find(policy)), 1e-3, 0, record_job, w};
+  const dq_multi_options options = {1, dq_job_policy_at(dq_job_policy_find(policy)), 1e-3, 0, record_job, w, 3};
   assert_int_equal(dq_multi_open(&w->multi, &options, &context, NULL), DQ_OK);
   const dq_session_options lent = {.lent = true};
   assert_int_equal(dq_session_open(&w->session, w->graph, &lent, dq_multi_context(w->multi, false), NULL), DQ_OK);
