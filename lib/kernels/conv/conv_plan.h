@@ -50,6 +50,7 @@ typedef struct dq_conv_slide_plan {
   bool one_run;      // stride 1: outputs are numbered as the padded plane is, and the sums of a band are one run
   int64_t row_bytes; // from one row of the padded plane to the next
   int64_t rows;      // output rows of a band
+  int64_t channels;  // whose bands are filled, multiplied and stored together; 1 where a band is not the whole plane
 } dq_conv_slide_plan;
 
 // conv_channels.c

@@ -5,19 +5,24 @@
 // share their padding: the right one's bytes are the next row's left ones. With larger strides a row of
 // outputs is a run of whole vectors, or, when it is short, two rows are one vector.
 //
+// Small planes are padded, multiplied and stored some channels at a time: calls and padding are paid once, and what is
+// read has left the processor's queue of stores.
+//
 // Without VBMI the products of two taps are added in 16 bits, which saturates. Of the three ways to pair the four taps
 // of a word one is taken in which no sum can, whatever the input: tap 1 changes places with tap 2 or 3, or with none.
 //
 // Packed: header; [channels] starts; [channels][words] weights; [words] offsets of 64 bits; the index;
 // [channels][words] pairings, bytes, without VBMI.
-// Scratch by thread: the band, sums, bytes.
+// Scratch by thread: the bands of some channels, their sums, their bytes.
 #include "lib/kernels/conv/conv_internal.h"
 
 #include <string.h>
 
 enum {
-  BAND_OUTPUTS = 4096, // sums stay in the first level of cache
-  WORD = 4,            // taps of a word
+  BAND_OUTPUTS = 4096,  // sums stay in the first level of cache
+  GROUP_OUTPUTS = 1024, // of channels at a time: little beside the scratch of larger planes
+  GROUP_CHANNELS = 16,  // at most: more gain nothing
+  WORD = 4,             // taps of a word
   HALF = DQ_SLIDE_LANES / 2,
 };
 
@@ -39,6 +44,10 @@ static int64_t band_rows(const dq_conv_plan *plan, int64_t rows) {
 static int64_t band_bytes(const dq_conv_plan *plan) {
   return band_rows(plan, plan->slide.rows) * plan->slide.row_bytes + row_reach(plan) +
          2 * DQ_SLIDE_REACH * plan->shape.stride_width;
+}
+// From the band of a channel to the next one's.
+static int64_t band_step(const dq_conv_plan *plan) {
+  return band_rows(plan, plan->slide.rows) * plan->slide.row_bytes + row_reach(plan);
 }
 static bool short_rows(const dq_conv_plan *plan) {
   const dq_conv_parameters *p = &plan->shape;
@@ -84,6 +93,8 @@ static void prepare(dq_conv_plan *plan) {
       dq_max_i64(p->out_width, dq_max_i64(p->pad_left + used_width(plan), row_reach(plan) - p->pad_left));
   int64_t most = dq_max_i64(1, dq_scaled(BAND_OUTPUTS, p->tuning.columns) / sums_width(plan));
   plan->slide.rows = dq_ceil_div(p->out_height, dq_ceil_div(p->out_height, most));
+  int64_t sums = p->out_height * sums_width(plan), group = dq_min_i64(GROUP_CHANNELS, GROUP_OUTPUTS / sums);
+  plan->slide.channels = plan->slide.rows == p->out_height ? dq_max_i64(1, group) : 1;
 }
 
 static size_t weights_at(const dq_conv_plan *plan) { return DQ_CONV_HEADER_WORDS + dq_words(plan->shape.out_channels); }
@@ -97,9 +108,11 @@ static size_t packed_words(const dq_conv_plan *plan) {
   return pairings_at(plan) + (pairs(plan) ? dq_words(dq_ceil_div(plan->shape.out_channels * plan->depth, 4)) : 0);
 }
 
-static size_t band_area(const dq_conv_plan *plan) { return dq_words(dq_ceil_div(band_bytes(plan), 4)); }
+static size_t band_area(const dq_conv_plan *plan) {
+  return dq_words(dq_ceil_div((plan->slide.channels - 1) * band_step(plan) + band_bytes(plan), 4));
+}
 static size_t sums_area(const dq_conv_plan *plan) {
-  return dq_words((plan->slide.rows + 1) * sums_width(plan) + DQ_SLIDE_LANES);
+  return dq_words((plan->slide.channels * plan->slide.rows + 1) * sums_width(plan) + DQ_SLIDE_LANES);
 }
 static size_t thread_area(const dq_conv_plan *plan) {
   return band_area(plan) + sums_area(plan) + dq_words((int64_t)sums_area(plan) / 4);
@@ -180,19 +193,21 @@ static void pack(const dq_conv_plan *plan, const void *weights, const void *bias
 // ---- Running ----
 typedef struct band {
   const dq_conv_call *call;
-  int64_t channel, row, rows; // of the outputs, all images' channels counted
+  int64_t channel, channels; // the first of all images' channels, and how many of one image
+  int64_t row, rows;         // of the outputs
   uint8_t *plane;
   int32_t *sums;
   uint8_t *bytes;
 } band;
 
-// The input rows under a band, between padding.
-static void fill_plane(const band *b) {
+// The input rows under the band of each channel, between padding.
+static void fill_planes(const band *b) {
   const dq_conv_plan *plan = b->call->plan;
   const dq_conv_parameters *p = &plan->shape;
   int64_t top = b->row * p->stride_height - p->pad_top;
   int64_t first = dq_max_i64(top, 0), end = dq_min_i64(p->in_height, top + band_rows(plan, b->rows));
-  memset(b->plane, (int)(dq_conv_pad_word(plan) & 0xffu), (size_t)band_bytes(plan));
+  size_t padded = (size_t)((b->channels - 1) * band_step(plan) + band_bytes(plan));
+  memset(b->plane, (int)(dq_conv_pad_word(plan) & 0xffu), padded);
   dq_row_copy copy = {.from = (const uint8_t *)b->call->input + (b->channel * p->in_height + first) * p->in_width,
                       .to = b->plane + (first - top) * plan->slide.row_bytes + p->pad_left,
                       .from_step = p->in_width,
@@ -200,45 +215,57 @@ static void fill_plane(const band *b) {
                       .rows = end - first,
                       .bytes = used_width(plan),
                       .flips = dq_byte_shift(plan->multiply, plan->int8.input_signed) != 0};
-  ((dq_copy_rows_function *)plan->expand->function)(&copy);
+  for (int64_t c = 0; c < b->channels; c++) {
+    ((dq_copy_rows_function *)plan->expand->function)(&copy);
+    copy.from += p->in_height * p->in_width;
+    copy.to += band_step(plan);
+  }
 }
 
 static void add_up(const band *b) {
   const dq_conv_plan *plan = b->call->plan;
   const dq_conv_parameters *p = &plan->shape;
   const uint32_t *packed = b->call->packed;
-  int64_t c = b->channel % p->out_channels, row_step = p->stride_height * plan->slide.row_bytes;
+  int64_t channel = b->channel % p->out_channels, row_step = p->stride_height * plan->slide.row_bytes;
   int64_t width = sums_width(plan), vectors = width / DQ_SLIDE_LANES, runs = b->rows;
   const dq_requantization *r = b->call->requantization;
-  uint32_t bias = r && r->bias ? (uint32_t)r->bias[c] : 0; // sums start from it: what wraps does so either way
-  dq_slide slide = {.plane = b->plane,
-                    .index = (const uint8_t *)(packed + index_at(plan)),
-                    .weights = packed + weights_at(plan) + c * plan->depth,
+  dq_slide slide = {.index = (const uint8_t *)(packed + index_at(plan)),
                     .offsets = (const int64_t *)(const void *)(packed + offsets_at(plan)),
-                    .pairings = pairs(plan) ? (const uint8_t *)(packed + pairings_at(plan)) + c * plan->depth : NULL,
                     .words = plan->depth,
                     .vectors = vectors,
-                    .step = DQ_SLIDE_LANES * p->stride_width,
-                    .start = (int32_t)(packed[DQ_CONV_HEADER_WORDS + c] + bias),
-                    .sums = b->sums};
+                    .step = DQ_SLIDE_LANES * p->stride_width};
   if (plan->slide.one_run || vectors <= 1) { // one run of vectors
     runs = 1;
     slide.vectors = dq_ceil_div(b->rows * width, DQ_SLIDE_LANES);
     if (!plan->slide.one_run) slide.step = DQ_SLIDE_LANES / width * row_step;
   }
-  for (int64_t run = 0; run < runs; run++, slide.plane += row_step, slide.sums += width)
-    ((dq_u8s8_slide_function *)plan->multiply->function)(&slide);
+  for (int64_t i = 0; i < b->channels; i++) { // the last vector of a channel reaches into the sums of the next one
+    int64_t c = channel + i;
+    uint32_t bias = r && r->bias ? (uint32_t)r->bias[c] : 0; // sums start from it: what wraps does so either way
+    slide.plane = b->plane + i * band_step(plan);
+    slide.sums = b->sums + i * b->rows * width;
+    slide.weights = packed + weights_at(plan) + c * plan->depth;
+    slide.pairings = pairs(plan) ? (const uint8_t *)(packed + pairings_at(plan)) + c * plan->depth : NULL;
+    slide.start = (int32_t)(packed[DQ_CONV_HEADER_WORDS + c] + bias);
+    for (int64_t run = 0; run < runs; run++, slide.plane += row_step, slide.sums += width)
+      ((dq_u8s8_slide_function *)plan->multiply->function)(&slide);
+  }
 }
 
 static void requantize(const band *b, uint8_t *to) {
   const dq_conv_plan *plan = b->call->plan;
   const dq_requantization *r = b->call->requantization;
   int64_t c = b->channel % plan->shape.out_channels;
+  bool own = r->multiplier_count != 1; // a multiplier of each channel
+  int64_t width = sums_width(plan);
   dq_requantize_rows form = {.sums = b->sums,
-                             .multipliers = r->multipliers + (r->multiplier_count == 1 ? 0 : c),
+                             .multipliers = r->multipliers + (own ? c : 0),
                              .output = to,
-                             .rows = 1,
-                             .columns = (b->rows - 1) * sums_width(plan) + plan->shape.out_width,
+                             .rows = b->channels,
+                             .columns = (b->rows - 1) * width + plan->shape.out_width,
+                             .sums_stride = b->rows * width,
+                             .output_stride = b->rows * width,
+                             .multiplier_row = own,
                              .zero_point = r->zero_point,
                              .low = r->low,
                              .high = r->high};
@@ -257,29 +284,42 @@ static void store(const band *b) {
                       .to = to,
                       .from_step = sums_width(plan) * element,
                       .to_step = p->out_width * element,
-                      .rows = b->rows,
+                      .rows = b->channels * b->rows,
                       .bytes = p->out_width * element};
   ((dq_copy_rows_function *)plan->expand->function)(&copy);
 }
 
-static void channel_task(void *argument, int64_t channel, int thread) {
-  const dq_conv_call *call = argument;
+typedef struct stage {
+  const dq_conv_call *call;
+  int64_t channels, tasks; // of a task; of an image
+} stage;
+
+static void channel_task(void *argument, int64_t index, int thread) {
+  const stage *s = argument;
+  const dq_conv_call *call = s->call;
   const dq_conv_plan *plan = call->plan;
   uint32_t *scratch = call->scratch + (size_t)thread * thread_area(plan);
-  band b = {.call = call, .channel = channel, .plane = (uint8_t *)scratch};
+  int64_t first = index % s->tasks * s->channels, all = plan->shape.out_channels;
+  band b = {.call = call, .channel = index / s->tasks * all + first, .plane = (uint8_t *)scratch};
+  b.channels = dq_min_i64(s->channels, all - first);
   b.sums = (int32_t *)scratch + band_area(plan);
   b.bytes = (uint8_t *)(b.sums + sums_area(plan));
   for (; b.row < plan->shape.out_height; b.row += b.rows) {
     b.rows = dq_min_i64(plan->slide.rows, plan->shape.out_height - b.row);
-    fill_plane(&b);
+    fill_planes(&b);
     add_up(&b);
     store(&b);
   }
 }
 
 static void run(const dq_conv_call *call) {
+  enum { TASKS = 4 }; // for each thread, at least
   const dq_conv_parameters *p = &call->plan->shape;
-  dq_pool_run(call->pool, p->batch * p->out_channels, channel_task, (void *)(uintptr_t)call);
+  int64_t threads = dq_pool_threads(call->pool), most = p->out_channels;
+  if (threads > 1) most = dq_max_i64(1, p->batch * p->out_channels / (TASKS * threads));
+  stage s = {.call = call, .channels = dq_min_i64(call->plan->slide.channels, most)};
+  s.tasks = dq_ceil_div(p->out_channels, s.channels);
+  dq_pool_run(call->pool, p->batch * s.tasks, channel_task, &s);
 }
 
 const dq_conv_algorithm dq_conv_slide = {.name = "slide",
