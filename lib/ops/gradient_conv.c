@@ -64,8 +64,9 @@ static dq_status prepare_weight(dq_op *op, dq_arena *arena) {
   if (!shape) return dq_fail_memory(op->error, sizeof *shape);
   *shape = dq_convolution_parameters(&c);
   op->state = shape;
+  const int threads = dq_pool_threads(op->context->pool);
   op->scratch_bytes =
-      dq_conv_gradient_scratch_bytes(shape, first_shard(op), op->context->cpu) + blocks_bytes(op, shape);
+      dq_conv_gradient_scratch_bytes(shape, first_shard(op), op->context->cpu, threads) + blocks_bytes(op, shape);
   return DQ_OK;
 }
 

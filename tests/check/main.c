@@ -9,7 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static check_case *const f32_tile_cases[] = {check_conv_f32, check_gemm_f32, check_conv_matrix, NULL};
+static check_case *const f32_tile_cases[] = {check_conv_f32, check_gemm_f32, check_conv_matrix, check_conv_gradient,
+                                             NULL};
 static check_case *const i16_tile_cases[] = {check_conv_int8, check_gemm_int8, check_winograd_int8, NULL};
 static check_case *const u8s8_tile_cases[] = {check_conv_int8, check_gemm_int8, NULL};
 static check_case *const u8s8_pair_tile_cases[] = {check_conv_int8_pairs, NULL};
@@ -18,6 +19,7 @@ static check_case *const u8s8_block_cases[] = {check_conv_int8, check_gemm_int8,
 static check_case *const f16_tile_cases[] = {check_conv_f16_sums, NULL};
 static check_case *const f32_correlate_cases[] = {check_depthwise_f32, NULL};
 static check_case *const f32_window_cases[] = {check_window_f32, NULL};
+static check_case *const f32_taps_cases[] = {check_conv_gradient, NULL};
 static check_case *const f16_window_cases[] = {check_window_f16, NULL};
 static check_case *const i16_correlate_cases[] = {check_depthwise_int8, NULL};
 static check_case *const u8s8_correlate_cases[] = {check_depthwise_int8, NULL};
@@ -27,7 +29,7 @@ static check_case *const winograd_output_cases[] = {check_winograd, NULL};
 static check_case *const i16_winograd_input_cases[] = {check_winograd_int8, NULL};
 static check_case *const i16_winograd_weights_cases[] = {check_winograd_int8, NULL};
 static check_case *const i32_winograd_output_cases[] = {check_winograd_int8, NULL};
-static check_case *const f32_columns_cases[] = {check_conv_channels, NULL};
+static check_case *const f32_columns_cases[] = {check_conv_channels, check_conv_gradient, NULL};
 static check_case *const f32_expand_cases[] = {check_f32_expand, NULL};
 static check_case *const f16_expand_cases[] = {check_f16_expand, check_conv_f16, check_depthwise_f16, NULL};
 static check_case *const f16_pairs_expand_cases[] = {check_f16_pairs_expand, check_conv_f16_sums, NULL};

@@ -2,7 +2,7 @@
 // gradient of the output (output channels x places) and of the input that is seen there (places x input channels). Both
 // are packed with their channels side by side, once for all places of the kernel: another place of the kernel is
 // another start in the packed input, whose places are found by a table of offsets, as in tile kernels.
-#include "lib/kernels/conv/conv_gradient.h"
+#include "lib/kernels/conv/conv_gradient_internal.h"
 
 #include <string.h>
 
@@ -24,8 +24,6 @@ typedef struct job {
   float *packed_input, *packed_gradient, *sums, *weights;
   int64_t *offsets;
   const float *gradient, *input;
-  double *wide; // blocks in place of weights
-  int64_t first_shard;
   float *to;         // of the products, or of an addition
   const float *from; // of an addition
 } job;
@@ -36,7 +34,7 @@ static int64_t places(const dq_conv_parameters *s) { return s->out_height * s->o
 bool dq_conv_gradient_is_wide(const dq_conv_parameters *shape) { return shape->in_channels == shape->groups; }
 
 static job job_of(const dq_conv_parameters *s, int64_t first_shard, unsigned cpu) {
-  job j = {.shape = s, .first_shard = first_shard, .multiply = dq_kernel_find(DQ_OPERATION_f32_tile, cpu)};
+  job j = {.shape = s, .multiply = dq_kernel_find(DQ_OPERATION_f32_tile, cpu)};
   j.transpose = DQ_KERNEL_FUNCTION(f32_columns, cpu);
   j.in_group = s->in_channels / s->groups;
   j.out_group = s->out_channels / s->groups;
@@ -67,8 +65,8 @@ static size_t gradient_area(const job *j) {
 }
 static size_t offsets_area(const job *j) { return dq_round_up((size_t)(2 * DQ_SHARD * places(j->shape)), 16); }
 
-size_t dq_conv_gradient_scratch_bytes(const dq_conv_parameters *shape, int64_t first_shard, unsigned cpu) {
-  if (dq_conv_gradient_is_wide(shape)) return 0;
+size_t dq_conv_gradient_scratch_bytes(const dq_conv_parameters *shape, int64_t first_shard, unsigned cpu, int threads) {
+  if (dq_conv_gradient_is_wide(shape)) return dq_conv_gradient_depthwise_bytes(shape, cpu, threads);
   job j = job_of(shape, first_shard, cpu);
   return sizeof(float) * (input_area(&j) + gradient_area(&j) + offsets_area(&j) + (size_t)(j.levels * j.count));
 }
@@ -176,54 +174,6 @@ static void store_channel(void *argument, int64_t channel, int thread) {
     for (int64_t tap = 0; tap < s->kernel_height * s->kernel_width; tap++) *to++ = from[tap * j->in_group + i];
 }
 
-// ---- One input channel in a group ----
-
-// Places [first, end) of an axis of the output whose kernel step `k` lies inside the input.
-typedef struct span {
-  int64_t first, end;
-} span;
-static span seen(int64_t k, int64_t dilation, int64_t stride, int64_t pad, int64_t input, int64_t output) {
-  const int64_t offset = k * dilation - pad, room = input - offset;
-  const int64_t first = offset < 0 ? ceil_div(-offset, stride) : 0;
-  return (span){first, dq_min_i64(output, room > 0 ? ceil_div(room, stride) : 0)};
-}
-
-static double add_plane(const dq_conv_parameters *s, const float *y, const float *x, int64_t kh, int64_t kw) {
-  const span rows = seen(kh, s->dilation_height, s->stride_height, s->pad_top, s->in_height, s->out_height);
-  const span columns = seen(kw, s->dilation_width, s->stride_width, s->pad_left, s->in_width, s->out_width);
-  const int64_t count = columns.end - columns.first, step = s->stride_width;
-  double total = 0;
-  for (int64_t row = rows.first; row < rows.end && count > 0; row++) {
-    const float *from = y + row * s->out_width + columns.first;
-    const float *with = x + (row * s->stride_height + kh * s->dilation_height - s->pad_top) * s->in_width +
-                        columns.first * step + kw * s->dilation_width - s->pad_left;
-    if (step == 1) DQ_LANE_SUM(float, count, from[i] * with[i], total);
-    else DQ_LANE_SUM(float, count, from[i] * with[i * step], total);
-  }
-  return total;
-}
-
-static void depthwise_channel(void *argument, int64_t channel, int thread) {
-  const job *j = argument;
-  const dq_conv_parameters *s = j->shape;
-  const int64_t taps = s->kernel_height * s->kernel_width, in_channel = channel / j->out_group;
-  (void)thread;
-  for (int64_t tap = 0; tap < taps; tap++) {
-    dq_shard_sums sums = {.first = j->first_shard};
-    for (int64_t n = 0; n < s->batch;) {
-      double total = 0;
-      for (int64_t end = dq_min_i64(s->batch, n + DQ_SHARD); n < end; n++)
-        total += add_plane(s, j->gradient + (n * s->out_channels + channel) * places(s),
-                           j->input + (n * s->in_channels + in_channel) * s->in_height * s->in_width,
-                           tap / s->kernel_width, tap % s->kernel_width);
-      dq_shard_add(&sums, total);
-    }
-    const int64_t at = channel * taps + tap;
-    for (int b = 0; j->wide && b < sums.depth; b++) j->wide[b * s->out_channels * taps + at] = sums.waiting[b];
-    if (!j->wide) j->weights[at] = (float)dq_shard_total(&sums);
-  }
-}
-
 // ---- Running ----
 
 static void run_shard(job *j, int64_t shard, int depth, dq_pool *pool) {
@@ -244,17 +194,16 @@ static void store(job *j, int depth, dq_pool *pool) {
 }
 
 void dq_conv_gradient_run(const dq_conv_gradient *task, unsigned cpu, void *scratch, dq_pool *pool) {
-  const bool wide = dq_conv_gradient_is_wide(task->shape), whole = task->weights != NULL;
+  const bool whole = task->weights != NULL;
   const int64_t first = whole ? 0 : task->first_shard;
+  if (dq_conv_gradient_is_wide(task->shape)) {
+    dq_conv_gradient_depthwise(task, cpu, scratch, pool);
+    return;
+  }
   job j = job_of(task->shape, first, cpu);
   j.gradient = task->gradient;
   j.input = task->input;
   j.weights = whole ? task->weights : task->blocks;
-  j.wide = whole ? NULL : task->blocks;
-  if (wide) {
-    dq_pool_run(pool, task->shape->out_channels, depthwise_channel, &j);
-    return;
-  }
   give_scratch(&j, scratch);
   int depth = 0;
   for (int64_t shard = 0; shard < j.shards; shard++) {

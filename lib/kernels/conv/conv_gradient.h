@@ -21,12 +21,12 @@ typedef struct dq_conv_gradient {
 
 // Whether the sums of shards are float64.
 bool dq_conv_gradient_is_wide(const dq_conv_parameters *shape);
-// Bytes of the scratch of a run.
-size_t dq_conv_gradient_scratch_bytes(const dq_conv_parameters *shape, int64_t first_shard, unsigned cpu);
+// Bytes of the scratch of a run on a pool of so many threads.
+size_t dq_conv_gradient_scratch_bytes(const dq_conv_parameters *shape, int64_t first_shard, unsigned cpu, int threads);
 // Stores the derivatives by the weights (OIHW): element (o, i, y, x) is the sum over pictures and places of `gradient`
 // times the element of `input` that the weight meets there. Bits: with several input channels in a group a shard
-// (shards.h) is one chain of fmaf from +0 over (picture, row, column), and shards are added in float32; with one, rows
-// of the output are added by lanes, and rows and shards in double. Both trees are that of shards.h.
+// (shards.h) is one chain of fmaf from +0 over (picture, row, column), and shards are added in float32; with one,
+// conv_gradient_internal.h has the order, and shards are added in double. Both trees are that of shards.h.
 void dq_conv_gradient_run(const dq_conv_gradient *job, unsigned cpu, void *scratch, dq_pool *pool);
 
 #endif

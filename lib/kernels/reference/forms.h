@@ -220,6 +220,18 @@ typedef struct dq_plane_window {
 typedef void dq_f32_window_function(const dq_plane_window *window);
 typedef dq_f32_window_function dq_f16_window_function;
 
+// Sums of products of two planes, for each of `taps` shifts of the second one: sums[t][i % DQ_TAP_LANES] is one chain
+// of fused multiply-adds over rows r and columns i, ascending, of values[r * values_step + i] and plane[offsets[t] +
+// r * plane_step + i]. It starts from what the sums hold.
+enum { DQ_TAP_LANES = 16 };
+typedef struct dq_tap_sums {
+  const float *values, *plane;
+  const int64_t *offsets; // [taps]
+  float *sums;            // [taps][DQ_TAP_LANES]
+  int64_t taps, rows, columns, values_step, plane_step;
+} dq_tap_sums;
+typedef void dq_f32_taps_function(const dq_tap_sums *taps);
+
 // Lines of `width` words from as many rows as a word has values: words [first, end) of a line come
 // from every stride-th element, from rows[i] + line * line_step (bytes) on, the others are `pad`. A
 // float stays as it is; binary16 becomes float, or stays as it is, two to a word, where rows[1] may be

@@ -50,6 +50,15 @@ void dq_f32_correlate_c(const dq_correlation *p) {
   }
 }
 
+void dq_f32_taps_c(const dq_tap_sums *s) {
+  for (int64_t t = 0; t < s->taps; t++)
+    for (int64_t r = 0; r < s->rows; r++)
+      for (int64_t i = 0; i < s->columns; i++) {
+        float *sum = &s->sums[t * DQ_TAP_LANES + i % DQ_TAP_LANES];
+        *sum = fmaf(s->plane[s->offsets[t] + r * s->plane_step + i], s->values[r * s->values_step + i], *sum);
+      }
+}
+
 void dq_i16_correlate_c(const dq_correlation *p) {
   const uint32_t *a = p->a;
   for (int64_t j = 0; j < p->count; j++) {
