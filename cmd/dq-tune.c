@@ -33,7 +33,7 @@ static const dq_option rows[] = {
     {.name = "exhaustive",
      .type = DQ_OPTION_FLAG,
      DQ_INTO(tune_options, exhaustive),
-     .help = "measure all candidates, also of shapes that are known, not the most promising fifth of each shape"},
+     .help = "measure all candidates, also of shapes that are known, not the most promising part of each shape"},
     {.name = "conv",
      .type = DQ_OPTION_ENUM,
      .choices = "auto|direct",
@@ -136,8 +136,8 @@ const dq_command dq_verb_tune = {
     .description =
         "Runs the model on random numbers and measures, for every distinct shape of a step, other algorithms, sizes of "
         "blocks and one thread alone, each in turns with the usual choice, in runs of the whole network: of all "
-        "candidates the fifth that a cost model, fitted from the file, expects to be fastest. A choice is "
-        "taken where the 95 % confidence interval of its time ratio ends below 0.98, also when it is measured once "
+        "candidates the fifth, at least four, that a cost model, fitted from the file, expects to be fastest. A choice "
+        "is taken where the 95 % confidence interval of its time ratio ends below 0.98, also when it is measured once "
         "more. At the end the network with all choices runs in turns with the usual one; where it is not faster, none "
         "of them is used. No bit of a result changes.\n\n"
         "The choices are kept in a text file, by shape, number of threads, processor and build of dq. dq-run, "
@@ -149,7 +149,7 @@ const dq_command dq_verb_tune = {
                 "dq-tune model.onnx\n"
                 "# for runs with one thread\n"
                 "dq-tune model.onnx --threads 1 --time-limit 5m\n"
-                "# all candidates, and what a fifth of them loses\n"
+                "# all candidates, and what the search of a part of them loses\n"
                 "dq-tune model.onnx --threads 1 --time-limit 10m --exhaustive\n"
                 "# what it brought, in a process of its own\n"
                 "dq-bench model.onnx --threads 1\n"

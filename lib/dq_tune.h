@@ -17,7 +17,7 @@ typedef struct dq_model_tune_options {
   double time_limit; // seconds, above 0, which the measurement takes, about; default 60
   int64_t batch;     // size of the first dimension of inputs where the model leaves it open, 1 to 65536; default 1
   const char *const *shapes;
-  int exhaustive; // 1: all candidates are measured, also of shapes that are known; 0: the most promising fifth; default
+  int exhaustive; // 1: all candidates are measured, also of shapes that are known; 0: the most promising part; default
                   // 0
 } dq_model_tune_options;
 

@@ -145,6 +145,17 @@ bool dq_plan_step_run(const dq_plan *plan, int i, char *text);
 dq_step_choice dq_plan_step_choice(const dq_plan *plan, int i);
 // Bits of dq_knob: what a choice other than 0 can have an effect on.
 unsigned dq_plan_step_knobs(const dq_plan *plan, int i);
+// What step `i` comes to with a choice: where two choices give the same form, both run the same kernels on the same
+// blocks in the same memory.
+typedef struct dq_step_form {
+  const char *algorithm;  // static; NULL: there is one way only
+  unsigned knobs;         // bits of dq_knob: the sizes that the algorithm reads
+  int64_t columns, depth; // of its blocks
+  int threads;
+} dq_step_form;
+// Nothing is packed or run. The elements of constants must still be there (not dq_binding.spent).
+dq_step_form dq_plan_step_form(const dq_plan *plan, int i, const dq_step_choice *choice);
+bool dq_step_same_form(const dq_step_form *a, const dq_step_form *b);
 // The name of the algorithm of a step (dq_conv_algorithm_name), static; NULL: there is only one way to compute the
 // step.
 const char *dq_plan_step_algorithm(const dq_plan *plan, int i);

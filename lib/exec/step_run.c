@@ -74,12 +74,32 @@ bool dq_plan_step_run(const dq_plan *plan, int i, char *text) {
 
 dq_step_choice dq_plan_step_choice(const dq_plan *plan, int i) { return plan->steps[i].choice; }
 
+static unsigned knobs_of_sizes(unsigned sizes) {
+  return (sizes & DQ_KNOB_COLUMNS ? 1u << DQ_KNOB_OF_COLUMNS : 0) |
+         (sizes & DQ_KNOB_DEPTH ? 1u << DQ_KNOB_OF_DEPTH : 0);
+}
+
 unsigned dq_plan_step_knobs(const dq_plan *plan, int i) {
   const dq_op *op = &plan->steps[i].op;
   bool chosen = op->computed_by && plan->steps[i].algorithm <= DQ_CONV_AUTO;
   unsigned knobs = chosen ? 1u << DQ_KNOB_OF_ALGORITHM : 0;
-  if (chosen && op->knobs & DQ_KNOB_COLUMNS) knobs |= 1u << DQ_KNOB_OF_COLUMNS;
-  if (chosen && op->knobs & DQ_KNOB_DEPTH) knobs |= 1u << DQ_KNOB_OF_DEPTH;
+  if (chosen) knobs |= knobs_of_sizes(op->knobs);
   if (dq_pool_threads(plan->context->pool) > 1) knobs |= 1u << DQ_KNOB_OF_THREADS;
   return knobs;
+}
+
+dq_step_form dq_plan_step_form(const dq_plan *plan, int i, const dq_step_choice *choice) {
+  const dq_op *op = &plan->steps[i].op;
+  const int *values = choice->values;
+  const dq_conv_tuning tuning = {values[DQ_KNOB_OF_ALGORITHM], values[DQ_KNOB_OF_COLUMNS], values[DQ_KNOB_OF_DEPTH]};
+  dq_step_form form = {.threads = values[DQ_KNOB_OF_THREADS] ? 1 : dq_pool_threads(plan->context->pool)};
+  if (!op->convolution) return form;
+  const dq_conv_form blocks = dq_conv_form_of(op->convolution, &tuning, form.threads);
+  form.algorithm = blocks.algorithm, form.knobs = knobs_of_sizes(blocks.knobs);
+  form.columns = blocks.columns, form.depth = blocks.depth;
+  return form;
+}
+
+bool dq_step_same_form(const dq_step_form *a, const dq_step_form *b) {
+  return a->algorithm == b->algorithm && a->columns == b->columns && a->depth == b->depth && a->threads == b->threads;
 }

@@ -158,6 +158,7 @@ void dq_convolution_ask(const dq_op *op, dq_conv_parameters *parameters) {
 void dq_convolution_report(dq_op *op, const dq_conv_plan *plan) {
   op->computed_by = dq_conv_algorithm_name(plan);
   op->knobs = dq_conv_knobs(plan);
+  op->convolution = plan;
   op->misfit =
       op->algorithm > DQ_CONV_AUTO && strcmp(op->computed_by, dq_conv_choice_name((dq_conv_choice)op->algorithm));
 }

@@ -50,8 +50,8 @@ void dq_convolution_direct(const dq_convolution *convolution, int type, const vo
 // Sets how the convolution is to be computed, as the op says.
 void dq_convolution_ask(const dq_op *op, dq_conv_parameters *parameters);
 
-// Sets op->knobs, and op->computed_by to the name of the algorithm of the plan (static), and op->misfit when that is
-// not the one that op->algorithm asked for.
+// Sets op->convolution to the plan, which the caller keeps, op->knobs, op->computed_by to the name of the algorithm of
+// the plan (static), and op->misfit when that is not the one that op->algorithm asked for.
 void dq_convolution_report(dq_op *op, const dq_conv_plan *plan);
 
 // The same window with three axes: axes of size 1 are added in front, so that one loop serves all ranks.

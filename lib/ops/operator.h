@@ -31,7 +31,9 @@ typedef struct dq_op {
   unsigned knobs;            // set by prepare: DQ_KNOB_ bits, the sizes of the tuning that are read
   const char *computed_by;   // set by prepare: the algorithm that was chosen; NULL: there is one way only
   bool misfit;               // set by prepare: the one asked for does not fit
-  unsigned packed;           // set by prepare: bit i: run does not read the elements of input i
+  // Set by prepare: the plan of a convolution, which lives as long as `state`; NULL: there is none.
+  const struct dq_conv_plan *convolution;
+  unsigned packed; // set by prepare: bit i: run does not read the elements of input i
   dq_error *error;
 } dq_op;
 

@@ -36,7 +36,7 @@ static const dq_column network_columns[] = {
     {"candidates", "Candidates", DQ_COLUMN_INT, NULL, 0, 0, 0},
     {"candidates_known", "Candidates known before", DQ_COLUMN_INT, NULL, 0, 0, 0},
     {"candidates_measured", "Candidates measured now", DQ_COLUMN_INT, NULL, 0, 0, 0},
-    {"part_loss", "Loss by a fifth of them", DQ_COLUMN_PERCENT, NULL, 2, 0, 0},
+    {"part_loss", "Loss without --exhaustive", DQ_COLUMN_PERCENT, NULL, 2, 0, 0},
     {"runs", "Runs of the network", DQ_COLUMN_INT, NULL, 0, 0, 0},
     {"threads", "Threads", DQ_COLUMN_INT, NULL, 0, 0, 0},
     {"control_low", "Equal plans, time ratio from", DQ_COLUMN_REAL, NULL, 3, 0, 0},

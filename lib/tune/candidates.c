@@ -11,18 +11,35 @@ void dq_tune_adopt(dq_tune_task *task, const dq_tune_candidate *candidate) {
   task->ratio = candidate->ratio;
 }
 
-// Adds a candidate, with what an earlier search measured of it.
-static dq_status add(dq_tuner *tuner, dq_tune_task *task, const dq_step_choice *choice, dq_error *error) {
-  if (dq_choice_same(choice, &task->named)) return DQ_OK;
+static dq_tune_candidate *new_candidate(dq_tuner *tuner, dq_tune_task *task) {
   if (task->candidate_count == task->candidate_capacity) {
     int capacity = task->candidate_capacity ? 2 * task->candidate_capacity : 8;
     dq_tune_candidate *more = DQ_NEW_ARRAY(tuner->arena, capacity, dq_tune_candidate);
-    if (!more) return dq_fail_memory(error, (size_t)capacity * sizeof *more);
+    if (!more) return NULL;
     if (task->candidate_count) memcpy(more, task->candidates, (size_t)task->candidate_count * sizeof *more);
     task->candidates = more, task->candidate_capacity = capacity;
   }
-  dq_tune_candidate *candidate = &task->candidates[task->candidate_count++];
-  *candidate = (dq_tune_candidate){.choice = *choice};
+  return &task->candidates[task->candidate_count++];
+}
+
+// Whether a choice comes to the usual plan, or to that of a candidate in front of it.
+static bool is_known(const dq_tuner *tuner, const dq_tune_task *task, const dq_step_form *form) {
+  const dq_step_form usual = dq_plan_step_form(tuner->usual, task->first, &(dq_step_choice){{0}});
+  bool known = dq_step_same_form(form, &usual);
+  for (int c = 0; c < task->candidate_count; c++) known |= dq_step_same_form(form, &task->candidates[c].form);
+  return known;
+}
+
+// Adds a candidate whose algorithm fits and whose plan is another than those before, with what an earlier search
+// measured of it.
+static dq_status add(dq_tuner *tuner, dq_tune_task *task, const dq_step_choice *choice, dq_error *error) {
+  const dq_step_form form = dq_plan_step_form(tuner->usual, task->first, choice);
+  int algorithm = choice->values[DQ_KNOB_OF_ALGORITHM];
+  if (algorithm && strcmp(form.algorithm, dq_conv_choice_name((dq_conv_choice)algorithm))) return DQ_OK;
+  if (is_known(tuner, task, &form)) return DQ_OK;
+  dq_tune_candidate *candidate = new_candidate(tuner, task);
+  if (!candidate) return dq_fail_memory(error, sizeof *candidate);
+  *candidate = (dq_tune_candidate){.choice = *choice, .form = form};
   const dq_record *r = dq_wisdom_find_tried(tuner->wisdom, task->shape.run, choice);
   if (!r) return DQ_OK;
   candidate->tried = true;
@@ -32,15 +49,17 @@ static dq_status add(dq_tuner *tuner, dq_tune_task *task, const dq_step_choice *
   return DQ_OK;
 }
 
-// Every size and number of threads of one algorithm.
-static dq_status add_sizes(dq_tuner *tuner, dq_tune_task *task, int algorithm, unsigned knobs, dq_error *error) {
+// Every size and number of threads of one algorithm; 0: of the usual one.
+static dq_status add_sizes(dq_tuner *tuner, dq_tune_task *task, int algorithm, dq_error *error) {
   enum { SIZES = 5 };
   static const int sizes[SIZES] = {0, 1, -1, 2, -2};
-  bool has[DQ_KNOBS];
-  for (int k = 0; k < DQ_KNOBS; k++) has[k] = knobs & 1u << k;
-  for (int threads = 0; threads <= has[DQ_KNOB_OF_THREADS]; threads++)
-    for (int d = 0; d < (has[DQ_KNOB_OF_DEPTH] ? SIZES : 1); d++)
-      for (int c = 0; c < (has[DQ_KNOB_OF_COLUMNS] ? SIZES : 1); c++) {
+  unsigned usual = dq_plan_step_knobs(tuner->usual, task->first);
+  const dq_step_choice plain = {{[DQ_KNOB_OF_ALGORITHM] = algorithm}};
+  unsigned read = dq_plan_step_form(tuner->usual, task->first, &plain).knobs;
+  if (!(usual & 1u << DQ_KNOB_OF_ALGORITHM)) read = 0; // the algorithm was asked for
+  for (int threads = 0; threads <= (usual & 1u << DQ_KNOB_OF_THREADS ? 1 : 0); threads++)
+    for (int d = 0; d < (read & 1u << DQ_KNOB_OF_DEPTH ? SIZES : 1); d++)
+      for (int c = 0; c < (read & 1u << DQ_KNOB_OF_COLUMNS ? SIZES : 1); c++) {
         const dq_step_choice choice = {{[DQ_KNOB_OF_ALGORITHM] = algorithm,
                                         [DQ_KNOB_OF_COLUMNS] = sizes[c],
                                         [DQ_KNOB_OF_DEPTH] = sizes[d],
@@ -50,49 +69,21 @@ static dq_status add_sizes(dq_tuner *tuner, dq_tune_task *task, int algorithm, u
   return DQ_OK;
 }
 
-static bool computes_by(const dq_plan *plan, const dq_tune_task *task, int algorithm) {
-  const char *name = dq_plan_step_algorithm(plan, task->first);
-  return name && !strcmp(name, dq_conv_choice_name((dq_conv_choice)algorithm));
-}
-
-// The candidates that keep the usual algorithm.
-static dq_status list_usual(dq_tuner *tuner, dq_error *error) {
-  for (int t = 0; t < tuner->task_count; t++) {
-    dq_tune_task *task = &tuner->tasks[t];
-    unsigned knobs = dq_plan_step_knobs(tuner->usual, task->first);
-    for (int a = DQ_CONV_AUTO + 1; knobs & 1u << DQ_KNOB_OF_ALGORITHM && a < DQ_CONV_CHOICES; a++)
-      if (dq_conv_is_candidate((dq_conv_choice)a) && computes_by(tuner->usual, task, a))
-        task->named.values[DQ_KNOB_OF_ALGORITHM] = a;
-    DQ_TRY(add_sizes(tuner, task, task->named.values[DQ_KNOB_OF_ALGORITHM], knobs, error));
-  }
+// The candidates of a task: those that keep the usual algorithm, then those of others that fit.
+static dq_status list_task(dq_tuner *tuner, dq_tune_task *task, dq_error *error) {
+  const char *usual = dq_plan_step_algorithm(tuner->usual, task->first);
+  bool chosen = dq_plan_step_knobs(tuner->usual, task->first) & 1u << DQ_KNOB_OF_ALGORITHM;
+  int *named = &task->named.values[DQ_KNOB_OF_ALGORITHM];
+  for (int a = DQ_CONV_AUTO + 1; chosen && a < DQ_CONV_CHOICES; a++)
+    if (dq_conv_is_candidate((dq_conv_choice)a) && !strcmp(usual, dq_conv_choice_name((dq_conv_choice)a))) *named = a;
+  DQ_TRY(add_sizes(tuner, task, *named, error));
+  for (int a = DQ_CONV_AUTO + 1; chosen && a < DQ_CONV_CHOICES; a++)
+    if (a != *named && dq_conv_is_candidate((dq_conv_choice)a)) DQ_TRY(add_sizes(tuner, task, a, error));
   return DQ_OK;
 }
 
-// Those of another algorithm, wherever it fits: the plan then computes by it.
-static dq_status list_algorithm(dq_tuner *tuner, int algorithm, dq_error *error) {
-  dq_plan *plan;
-  dq_status status = DQ_OK;
-  for (int t = 0; t < tuner->task_count; t++) {
-    dq_tune_task *task = &tuner->tasks[t];
-    task->trial = (dq_step_choice){{0}};
-    if (dq_plan_step_knobs(tuner->usual, task->first) & 1u << DQ_KNOB_OF_ALGORITHM)
-      task->trial.values[DQ_KNOB_OF_ALGORITHM] = algorithm;
-  }
-  DQ_TRY(dq_tuner_bind(tuner, false, &plan, error));
-  for (int t = 0; status == DQ_OK && t < tuner->task_count; t++) {
-    dq_tune_task *task = &tuner->tasks[t];
-    bool other = task->trial.values[DQ_KNOB_OF_ALGORITHM] && task->named.values[DQ_KNOB_OF_ALGORITHM] != algorithm;
-    if (other && computes_by(plan, task, algorithm))
-      status = add_sizes(tuner, task, algorithm, dq_plan_step_knobs(plan, task->first), error);
-  }
-  dq_plan_free(plan);
-  return status;
-}
-
 dq_status dq_tune_list(dq_tuner *tuner, dq_error *error) {
-  DQ_TRY(list_usual(tuner, error));
-  for (int a = DQ_CONV_AUTO + 1; a < DQ_CONV_CHOICES; a++)
-    if (dq_conv_is_candidate((dq_conv_choice)a)) DQ_TRY(list_algorithm(tuner, a, error));
+  for (int t = 0; t < tuner->task_count; t++) DQ_TRY(list_task(tuner, &tuner->tasks[t], error));
   return DQ_OK;
 }
 

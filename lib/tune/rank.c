@@ -3,7 +3,11 @@
 
 #include "lib/tune/tune.h"
 
-int dq_tune_part(int count) { return (count + 4) / 5; }
+int dq_tune_part(int count) {
+  enum { PARTS = 5, LEAST = 4 };
+  int part = (count + PARTS - 1) / PARTS, least = count < LEAST ? count : LEAST;
+  return part > least ? part : least;
+}
 
 // 1 for the least; equal values share the mean of their ranks.
 static double rank(const double *values, int count, int i) {

@@ -28,7 +28,8 @@ dq_status dq_tune_quantiles(dq_quantiles *quantiles, const double *times, int64_
 
 // ---- Predictions ----
 
-// How many candidates of a shape are measured of `count`, without dq_tune_options.exhaustive: a fifth, rounded up.
+// How many candidates of a shape are measured of `count`, without dq_tune_options.exhaustive: a fifth, rounded up,
+// and at least four, where there are so many.
 int dq_tune_part(int count);
 
 // Spearman's rank correlation of two rows of `count` numbers, equal ones with the mean of their ranks: Pearson's

@@ -8,6 +8,7 @@
 // A choice that may be measured for a task.
 typedef struct dq_tune_candidate {
   dq_step_choice choice; // names the algorithm wherever there is a choice of one
+  dq_step_form form;     // what it comes to, in which it differs from the usual choice and from other candidates
   bool tried;            // it was measured, in this search or an earlier one
   bool measured;         // in this search: the following were
   int turn;              // as which of its task it was measured, from 0

@@ -139,26 +139,30 @@ count() { # count FIELD FILE: of the record of the network in JSON
   sed -nE "s/^    \"$1\": ([0-9]+),?$/\1/p" "$2"
 }
 
-@test "tune: a fifth of the candidates, and with --exhaustive all, also of shapes that are known" {
+@test "tune: a part of the candidates, and with --exhaustive all, also of shapes that are known" {
   tunes "$models/small.onnx" --threads 1 --wisdom w --json part.json
   if [ "$status" -eq 1 ]; then skip "the machine is too noisy"; fi
   shapes=$(count shapes part.json)
   [ "$(count candidates_measured part.json)" -gt 0 ]
-  # of each shape a fifth, rounded up; small shapes may be left out
-  [ "$(count candidates_measured part.json)" -le $(($(count candidates part.json) / 5 + shapes)) ]
+  # of each shape a fifth, and at least four; small shapes may be left out
+  [ "$(count candidates_measured part.json)" -le $(($(count candidates part.json) / 5 + 4 * shapes)) ]
+  [ "$(count candidates_measured part.json)" -le "$(count candidates part.json)" ]
   tunes "$models/small.onnx" --threads 1 --wisdom w --exhaustive --json all.json
   if [ "$status" -eq 1 ]; then skip "the machine is too noisy"; fi
-  [ "$(count candidates_known all.json)" -eq "$(count candidates_measured part.json)" ]
+  # shapes whose candidates were all measured are known
+  [ "$(count candidates_known all.json)" -le "$(count candidates_measured part.json)" ]
   [ $(($(count candidates_known all.json) + $(count candidates_measured all.json))) -eq "$(count candidates all.json)" ]
-  grep -q '"correlation"' all.json
-  [ "$(grep -c use=tried w)" -eq "$(count candidates all.json)" ]
+  [ "$(grep -c use=tried w)" -eq "$(count candidates part.json)" ]
+  [ "$(count candidates_measured all.json)" -eq $(($(count candidates part.json) - $(count candidates_measured part.json))) ]
   cp w before
   gives 0 dq-tune "$models/small.onnx" --threads 1 --wisdom w --exhaustive --json again.json
   [ "$(count runs again.json)" -eq 0 ]
   cmp w before
   rm w
   tunes "$models/small.onnx" --threads 1 --wisdom w --exhaustive --json loss.json
-  if [ "$status" -eq 0 ]; then grep -q '"part_loss"' loss.json; fi
+  if [ "$status" -eq 1 ]; then skip "the machine is too noisy"; fi
+  grep -q '"part_loss"' loss.json
+  grep -q '"correlation"' loss.json # of the family with five candidates
 }
 
 @test "tune: wrong command lines and models" {

@@ -74,7 +74,7 @@ static const char tuned_table[] =
     "Candidates:                   50\n"
     "Candidates known before:      20\n"
     "Candidates measured now:      30\n"
-    "Loss by a fifth of them:      0.25 %\n"
+    "Loss without --exhaustive:    0.25 %\n"
     "Runs of the network:          8\n"
     "Threads:                      3\n"
     "Equal plans, time ratio from: 0.969\n"

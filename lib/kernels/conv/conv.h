@@ -68,6 +68,16 @@ void dq_conv_f16_run(const dq_conv_plan *plan, const void *packed, const uint16_
 // Which sizes of dq_conv_tuning the algorithm of a plan reads; for all types.
 enum { DQ_KNOB_COLUMNS = 1, DQ_KNOB_DEPTH = 2 };
 unsigned dq_conv_knobs(const dq_conv_plan *plan);
+// What a plan comes to with a tuning: where the algorithm and both sizes are those of another tuning, both run the same
+// kernels on the same blocks in the same memory.
+typedef struct dq_conv_form {
+  const char *algorithm;  // its name, static
+  unsigned knobs;         // DQ_KNOB_ bits that it reads
+  int64_t columns, depth; // sizes that follow from these, in the algorithm's own measure; 0: there is none
+} dq_conv_form;
+// The form of a plan of dq_conv_f32_plan, dq_conv_f16_plan or dq_conv_int8_plan (whose weights and zero points must
+// still be there) if it were made with another tuning and run by so many threads. Nothing is packed.
+dq_conv_form dq_conv_form_of(const dq_conv_plan *plan, const dq_conv_tuning *tuning, int threads);
 // The name of the algorithm of a plan, static; for all types.
 const char *dq_conv_algorithm_name(const dq_conv_plan *plan);
 

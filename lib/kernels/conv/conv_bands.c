@@ -196,6 +196,11 @@ static void run(const dq_conv_call *call) {
   dq_pool_run(call->pool, call->plan->shape.batch * call->plan->shape.groups * s.bands * s.chunks, band_task, &s);
 }
 
+static dq_block_sizes blocks(const dq_conv_plan *plan, int threads) {
+  (void)threads;
+  return (dq_block_sizes){plan->bands.rows, 0};
+}
+
 const dq_conv_algorithm dq_conv_bands = {.name = "bands",
                                          .applicable = applicable,
                                          .same_bits = true,
@@ -203,6 +208,7 @@ const dq_conv_algorithm dq_conv_bands = {.name = "bands",
                                          .cost = cost,
                                          .knobs = DQ_KNOB_COLUMNS,
                                          .prepare = prepare,
+                                         .blocks = blocks,
                                          .packed_words = packed_words,
                                          .scratch_words = scratch_words,
                                          .pack = pack,

@@ -40,7 +40,7 @@ static double cost(const dq_conv_plan *plan) {
 static void prepare(dq_conv_plan *plan) {
   plan->multiply = dq_kernel_find(DQ_OPERATION_f32_tile, plan->cpu);
   plan->depth = depth(plan);
-  plan->channels.block_words = dq_scaled(DEPTH, plan->shape.tuning.depth);
+  plan->channels.block_words = dq_min_i64(plan->depth, dq_scaled(DEPTH, plan->shape.tuning.depth));
   plan->panel_rows = dq_ceil_div(outputs(plan), dq_ceil_div(outputs(plan), plan->multiply->rows));
 }
 
@@ -167,6 +167,11 @@ static void run(const dq_conv_call *call) {
   }
 }
 
+static dq_block_sizes blocks(const dq_conv_plan *plan, int threads) {
+  (void)threads;
+  return (dq_block_sizes){0, plan->channels.block_words};
+}
+
 const dq_conv_algorithm dq_conv_channels = {.name = "channels",
                                             .applicable = applicable,
                                             .same_bits = true,
@@ -174,6 +179,7 @@ const dq_conv_algorithm dq_conv_channels = {.name = "channels",
                                             .cost = cost,
                                             .knobs = DQ_KNOB_DEPTH,
                                             .prepare = prepare,
+                                            .blocks = blocks,
                                             .packed_words = packed_words,
                                             .scratch_words = scratch_words,
                                             .pack = pack,

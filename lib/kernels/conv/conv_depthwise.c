@@ -226,6 +226,11 @@ static void run(const dq_conv_call *call) {
   dq_pool_run(call->pool, p->batch * p->out_channels, channel_task, (void *)(uintptr_t)call);
 }
 
+static dq_block_sizes blocks(const dq_conv_plan *plan, int threads) {
+  (void)threads;
+  return (dq_block_sizes){plan->depthwise.rows, 0};
+}
+
 const dq_conv_algorithm dq_conv_depthwise = {.name = "depthwise",
                                              .applicable = applicable,
                                              .same_bits = true,
@@ -233,6 +238,7 @@ const dq_conv_algorithm dq_conv_depthwise = {.name = "depthwise",
                                              .cost = cost,
                                              .knobs = DQ_KNOB_COLUMNS,
                                              .prepare = prepare,
+                                             .blocks = blocks,
                                              .packed_words = packed_words,
                                              .scratch_words = scratch_words,
                                              .pack = pack,

@@ -28,6 +28,10 @@ typedef struct dq_conv_call {
   dq_pool *pool;
 } dq_conv_call;
 
+typedef struct dq_block_sizes {
+  int64_t columns, depth; // in a measure of the algorithm: equal sizes are equal blocks
+} dq_block_sizes;
+
 typedef struct dq_conv_algorithm {
   const char *name;
   bool (*applicable)(const dq_conv_plan *plan); // pure: looks at shape, types and cpu only
@@ -38,6 +42,8 @@ typedef struct dq_conv_algorithm {
   double (*cost)(const dq_conv_plan *plan);
   unsigned knobs;                      // DQ_KNOB_ bits: the sizes of the tuning that prepare or run reads
   void (*prepare)(dq_conv_plan *plan); // sets the fields of the plan that it needs; NULL: none
+  // The sizes that follow from the tuning, of a prepared plan; NULL: there are none.
+  dq_block_sizes (*blocks)(const dq_conv_plan *plan, int threads);
   size_t (*packed_words)(const dq_conv_plan *plan);
   size_t (*scratch_words)(const dq_conv_plan *plan, int threads);
   void (*pack)(const dq_conv_plan *plan, const void *weights, const void *bias, uint32_t *packed);

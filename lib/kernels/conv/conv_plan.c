@@ -132,6 +132,23 @@ size_t dq_conv_scratch_bytes(const dq_conv_plan *plan, int threads) {
 
 unsigned dq_conv_knobs(const dq_conv_plan *plan) { return plan->algorithm->knobs; }
 
+dq_conv_form dq_conv_form_of(const dq_conv_plan *plan, const dq_conv_tuning *tuning, int threads) {
+  dq_conv_plan other = {.shape = plan->shape,
+                        .int8 = plan->int8,
+                        .cpu = plan->cpu,
+                        .float32 = plan->float32,
+                        .half = plan->half,
+                        .half_sums = plan->half_sums,
+                        .tail = plan->tail,
+                        .widen = plan->widen,
+                        .narrow = plan->narrow};
+  other.shape.tuning = *tuning;
+  choose(&other);
+  dq_block_sizes sizes = {0, 0};
+  if (other.algorithm->blocks) sizes = other.algorithm->blocks(&other, threads);
+  return (dq_conv_form){other.algorithm->name, other.algorithm->knobs, sizes.columns, sizes.depth};
+}
+
 const char *dq_conv_algorithm_name(const dq_conv_plan *plan) { return plan->algorithm->name; }
 
 void dq_conv_f32_pack(const dq_conv_plan *plan, const float *weights, const float *bias, void *packed) {

@@ -322,12 +322,18 @@ static void run(const dq_conv_call *call) {
   dq_pool_run(call->pool, p->batch * s.tasks, channel_task, &s);
 }
 
+static dq_block_sizes blocks(const dq_conv_plan *plan, int threads) {
+  (void)threads;
+  return (dq_block_sizes){plan->slide.rows, 0};
+}
+
 const dq_conv_algorithm dq_conv_slide = {.name = "slide",
                                          .applicable = applicable,
                                          .same_bits = true,
                                          .cost = cost,
                                          .knobs = DQ_KNOB_COLUMNS,
                                          .prepare = prepare,
+                                         .blocks = blocks,
                                          .packed_words = packed_words,
                                          .scratch_words = scratch_words,
                                          .pack = pack,

@@ -437,6 +437,11 @@ static void run(const dq_conv_call *call) {
     }
 }
 
+static dq_block_sizes blocks(const dq_conv_plan *plan, int threads) {
+  (void)threads;
+  return (dq_block_sizes){plan->tiles.block_columns, plan->tiles.block_words};
+}
+
 const dq_conv_algorithm dq_conv_tiles = {.name = "tiles",
                                          .applicable = always,
                                          .same_bits = true,
@@ -444,6 +449,7 @@ const dq_conv_algorithm dq_conv_tiles = {.name = "tiles",
                                          .cost = cost,
                                          .knobs = DQ_KNOB_COLUMNS | DQ_KNOB_DEPTH,
                                          .prepare = prepare,
+                                         .blocks = blocks,
                                          .packed_words = packed_words,
                                          .scratch_words = scratch_words,
                                          .pack = pack,

@@ -99,14 +99,21 @@ static void channels_task(void *argument, int64_t task, int thread) {
   }
 }
 
-static void run(const dq_conv_call *call) {
-  const dq_conv_parameters *p = &call->plan->shape;
+// Channels (columns) and output rows (depth) at a time.
+static dq_block_sizes blocks(const dq_conv_plan *plan, int threads) {
+  const dq_conv_parameters *p = &plan->shape;
   int64_t plane = dq_max_i64(p->in_height * p->in_width, 1), row = p->in_width * p->stride_height;
   int64_t words = dq_scaled(TASK_WORDS, p->tuning.columns);
-  stage s = {.call = call, .channels = dq_max_i64(1, words / plane)};
-  s.channels = dq_min_i64(s.channels, dq_ceil_div(p->out_channels, dq_pool_threads(call->pool)));
-  s.rows = plane <= words ? p->out_height : dq_max_i64(BAND_ROWS, words / row / BAND_ROWS * BAND_ROWS);
-  s.rows = dq_ceil_div(s.rows, p->dilation_height) * p->dilation_height;
+  int64_t channels = dq_min_i64(dq_max_i64(1, words / plane), dq_ceil_div(p->out_channels, threads));
+  int64_t rows = plane <= words ? p->out_height : dq_max_i64(BAND_ROWS, words / row / BAND_ROWS * BAND_ROWS);
+  rows = dq_ceil_div(rows, p->dilation_height) * p->dilation_height;
+  return (dq_block_sizes){channels, dq_min_i64(rows, p->out_height)};
+}
+
+static void run(const dq_conv_call *call) {
+  const dq_conv_parameters *p = &call->plan->shape;
+  dq_block_sizes sizes = blocks(call->plan, dq_pool_threads(call->pool));
+  stage s = {.call = call, .channels = sizes.columns, .rows = sizes.depth};
   dq_pool_run(call->pool, p->batch * dq_ceil_div(p->out_channels, s.channels), channels_task, &s);
 }
 
@@ -117,6 +124,7 @@ const dq_conv_algorithm dq_conv_window = {.name = "window",
                                           .cost = cost,
                                           .knobs = DQ_KNOB_COLUMNS,
                                           .prepare = prepare,
+                                          .blocks = blocks,
                                           .packed_words = packed_words,
                                           .scratch_words = scratch_words,
                                           .pack = pack,

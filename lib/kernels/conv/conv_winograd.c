@@ -407,12 +407,18 @@ static void run(const dq_conv_call *call) {
   }
 }
 
+static dq_block_sizes blocks(const dq_conv_plan *plan, int threads) {
+  (void)threads;
+  return (dq_block_sizes){plan->winograd.rows, 0};
+}
+
 const dq_conv_algorithm dq_conv_winograd = {.name = "winograd",
                                             .applicable = applicable,
                                             .ends = true,
                                             .cost = cost,
                                             .knobs = DQ_KNOB_COLUMNS,
                                             .prepare = prepare,
+                                            .blocks = blocks,
                                             .packed_words = packed_words,
                                             .scratch_words = scratch_words,
                                             .pack = pack,
