@@ -40,7 +40,7 @@ typedef struct dq_model_mix_facts {
   int layers;         // that had a choice
   double float32;     // seconds of a run in float32
   double time_error;  // largest error of the predicted times of the last round, as a share
-  double noise_error; // largest error of the predicted noises, dB
+  double noise_error; // largest error of its predicted noises, dB
   double control_low, control_high; // 95 % confidence interval of the time ratio of two equal plans
 } dq_model_mix_facts;
 
@@ -53,9 +53,7 @@ typedef struct dq_model_mix_row {
   double noise;                              // relative noise of the outputs: noise / signal, mean over the pictures
   double drop;                               // loss of the first figure in percentage points
   uint64_t bytes;                            // of all weights
-  // Seconds as predicted before it was measured; its noise on the pictures of the search, which costs are measured on,
-  // times what the other points say of both kinds of pictures. 0: it divides layers that run as one.
-  double predicted_seconds, predicted_noise;
+  double predicted_seconds, predicted_noise; // before it was measured; 0: it divides layers that run as one
   int within;                                // all bounds
   int front; // no measured point is faster, loses less noise and has fewer bytes at once
 } dq_model_mix_row;

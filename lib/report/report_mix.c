@@ -130,10 +130,8 @@ static const dq_column search_columns[] = {
     {"widest", "Values open at a time", DQ_COLUMN_INT, NULL, 0, 0, 0},
     {"gap", "Share of time to the best sum at most", DQ_COLUMN_PERCENT, NULL, 3, 0, 0},
     {"judged", "Pictures of the noise", DQ_COLUMN_INT, NULL, 0, 0, 0},
-    {"searched", "Pictures of the trials", DQ_COLUMN_INT, NULL, 0, 0, 0},
     {"time_error", "Largest error of predicted times", DQ_COLUMN_PERCENT, NULL, 1, 0, 0},
     {"noise_error", "Largest error of predicted noise", DQ_COLUMN_REAL, "dB", 2, 0, 0},
-    {"sum_error", "Largest error of sums of noise", DQ_COLUMN_REAL, "dB", 2, 0, 0},
     {"control_low", "Equal plans, time ratio from", DQ_COLUMN_REAL, NULL, 3, 0, 0},
     {"control_high", "Equal plans, time ratio to", DQ_COLUMN_REAL, NULL, 3, 0, 0},
     {"resumed", "All from the file", DQ_COLUMN_BOOL, NULL, 0, 0, 0},
@@ -151,10 +149,8 @@ static void report_search(dq_report *report, const dq_mix_report *mix) {
   if (!mix->resumed) dq_table_put_int(table, "widest", mix->widest);
   dq_table_put_real(table, "gap", 100 * mix->exact_gap);
   dq_table_put_int(table, "judged", mix->judged);
-  dq_table_put_int(table, "searched", mix->searched);
   dq_table_put_real(table, "time_error", 100 * mix->largest_time_error);
   dq_table_put_real(table, "noise_error", mix->largest_noise_error);
-  dq_table_put_real(table, "sum_error", mix->largest_sum_error);
   dq_table_put_real(table, "control_low", mix->control.low);
   dq_table_put_real(table, "control_high", mix->control.high);
   dq_table_put_bool(table, "resumed", mix->resumed);

@@ -54,10 +54,7 @@ typedef struct dq_mix_point {
   dq_mix_kind kind;
   uint8_t *choice; // [unit_count]; NULL: a map of the caller that divides units
   dq_precision_map map;
-  dq_mix_prediction predicted; // before the point was measured, but for the noise: that of its trial, see
-                               // dq_mix_predict_noises; without a choice all 0
-  double summed;               // noise by the sum of the costs before its trial
-  double trial;                // noise on the pictures of the search
+  dq_mix_prediction predicted; // before the point was measured; without a choice all 0
   int changed;                 // round, from 1, in which it was found; 0: not by the search
   bool measured;               // what follows
   double seconds;              // of a run: the ratio below times costs.float32
@@ -70,14 +67,6 @@ typedef struct dq_mix_point {
   bool best;   // no measured point is faster, loses less noise and has fewer bytes at once
 } dq_mix_point;
 
-// Predicts the noise of each point that was measured, predicted.noise, from its trial and from the other points: that
-// of the trial, times the geometric mean over the others of noise / trial, which says what both kinds of pictures
-// differ by. What was measured of the point itself is not used. Points without noise but for that of float32
-// arithmetic, below 1e-10, neither count nor change.
-void dq_mix_predict_noises(dq_mix_point *points, int count);
-// By how many dB the noise that was predicted so is off; 0 where nothing was predicted.
-double dq_mix_noise_error(const dq_mix_point *point);
-
 typedef struct dq_mix_report {
   dq_mix_network network;
   dq_mix_costs costs;
@@ -88,14 +77,11 @@ typedef struct dq_mix_report {
   bool noisy;            // two equal plans cannot be told apart (DQ_MIX_NOISE); nothing was found
   bool resumed;          // everything came from the cache
   dq_int8_report int8;   // of the answer
-  int64_t judged;        // pictures that noises of points were measured on
-  int64_t searched;      // pictures of the search that noises of trials were measured on
+  int64_t judged;        // pictures that points were judged on
   dq_time_ratio control; // of two equal plans
   double exact_gap; // of the last front: share of the time of float32 that the answer may be from the best; 0: exact
   int widest;       // values that are open at a time
-  double largest_time_error;  // of the points that were found: share of the time
-  double largest_noise_error; // of all points: dq_mix_noise_error
-  double largest_sum_error;   // of the points that were found: dB from `summed` to `trial`
+  double largest_time_error, largest_noise_error; // of the points of the last round: share of the time; dB
 } dq_mix_report;
 
 // Searches and makes the answer, *answer, a converted copy of the graph, which must outlive it; the caller frees it.

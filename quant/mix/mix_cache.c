@@ -10,7 +10,7 @@
 #include "quant/mix/mix_internal.h"
 
 static const char SCHEMA[] = "dq-mix";
-enum { VERSION = 2, HASH_TEXT = 17, PLACE_TEXT = DQ_MACHINE_TEXT + 64 };
+enum { VERSION = 1, HASH_TEXT = 17, PLACE_TEXT = DQ_MACHINE_TEXT + 64 };
 
 // ---- What the measurements are of ----
 
@@ -167,9 +167,7 @@ static json_t *point_json(const dq_mix_point *point, int units) {
                             (double)point->bytes,
                             figure,
                             point->figures.points,
-                            (double)point->figures.pictures,
-                            point->trial,
-                            point->summed};
+                            (double)point->figures.pictures};
   return json_pack("{s:s, s:i, s:i, s:s, s:f, s:o}", "name", point->name, "kind", (int)point->kind, "round",
                    point->changed, "choice", choice, "drop", point->drop, "numbers",
                    numbers_json(numbers, sizeof numbers / sizeof *numbers));
@@ -205,8 +203,6 @@ static void take_numbers(dq_mix_point *point, const double *n, const dq_result *
   point->figures.figures[0].value = n[10];
   point->figures.points = n[11];
   point->figures.pictures = (int64_t)n[12];
-  point->trial = n[13];
-  point->summed = n[14];
 }
 
 // An integer of 0 to `most`; -1: something else, or nothing.
@@ -216,7 +212,7 @@ static int read_index(const json_t *value, int most) {
 }
 
 static dq_status read_point(dq_mix_search_state *search, const dq_settings_file *file, const json_t *from) {
-  enum { NUMBERS = 15 };
+  enum { NUMBERS = 13 };
   dq_mix_report *report = search->report;
   uint8_t choice[report->network.unit_count];
   double numbers[NUMBERS];
@@ -235,24 +231,23 @@ static dq_status read_point(dq_mix_search_state *search, const dq_settings_file 
   point->changed = round;
   point->drop = json_number_value(drop);
   point->measured = true;
-  return dq_mix_observe(search, choice, point->trial);
+  return DQ_OK;
 }
 
 static dq_status read_points(dq_mix_search_state *search, const dq_settings_file *file) {
   const json_t *list = json_object_get(file->root, "points"), *rounds = json_object_get(file->root, "rounds");
-  double pictures[2] = {0};
+  double judged = 0;
   if (!json_is_array(list)) return fail_member(file, "points", "a list", search->error);
   if (!json_is_integer(rounds) || json_integer_value(rounds) < 0 || json_integer_value(rounds) > 2)
     return fail_member(file, "rounds", "0, 1 or 2", search->error);
   search->rounds = (int)json_integer_value(rounds);
   for (size_t p = 0; p < json_array_size(list); p++) DQ_TRY(read_point(search, file, json_array_get(list, p)));
   double three[3] = {0};
-  DQ_TRY(read_numbers(file, file->root, "pictures", pictures, 2, search->error));
+  DQ_TRY(read_numbers(file, file->root, "judged", &judged, 1, search->error));
   DQ_TRY(read_numbers(file, file->root, "control", three, 3, search->error));
   DQ_TRY(read_numbers(file, file->root, "gap", &search->report->exact_gap, 1, search->error));
   dq_mix_report *report = search->report;
-  report->judged = (int64_t)pictures[0];
-  report->searched = (int64_t)pictures[1];
+  report->judged = (int64_t)judged;
   report->control = (dq_time_ratio){.median = three[0], .low = three[1], .high = three[2]};
   return DQ_OK;
 }
@@ -297,7 +292,7 @@ dq_status dq_mix_cache_save(dq_mix_search_state *search) {
   cache_key key;
   if (!options->cache) return DQ_OK;
   const double control[] = {report->control.median, report->control.low, report->control.high};
-  const double pictures[] = {(double)report->judged, (double)report->searched};
+  const double judged = (double)report->judged;
   const char *path = table_path(search);
   if (!path) return dq_fail_memory(search->error, 0);
   find_key(search, &key);
@@ -306,7 +301,7 @@ dq_status dq_mix_cache_save(dq_mix_search_state *search) {
   DQ_TRY(dq_calibration_table_save(&search->maker.whole.table, path, search->error));
   json_t *root = json_pack("{s:s, s:i, s:s, s:s, s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:o}", "schema", SCHEMA, "version",
                            VERSION, "network", key.network, "data", key.data, "eval", key.eval, "place", key.place,
-                           "rounds", search->rounds, "pictures", numbers_json(pictures, 2), "control",
+                           "rounds", search->rounds, "judged", numbers_json(&judged, 1), "control",
                            numbers_json(control, 3), "gap", numbers_json(&report->exact_gap, 1), "points",
                            points_json(report), "costs", costs_json(&search->report->costs));
   return dq_settings_save(root, options->cache, search->error);

@@ -1,8 +1,6 @@
 #include "quant/mix/mix_noise.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/clock.h"
@@ -26,11 +24,6 @@ dq_status dq_mix_noise_of(dq_evaluator *evaluator, const dq_graph *form, double 
   DQ_TRY(dq_evaluate(evaluator, form, &score, error));
   *noise = 0;
   for (int64_t p = 0; p < pictures; p++) *noise += score.noise[p] / (double)pictures;
-  if (getenv("DQDUMP")) {
-    fprintf(stderr, "NOISE");
-    for (int64_t p = 0; p < pictures; p++) fprintf(stderr, " %.4g", score.noise[p]);
-    fprintf(stderr, "\n");
-  }
   return DQ_OK;
 }
 

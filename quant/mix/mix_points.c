@@ -50,7 +50,6 @@ dq_status dq_mix_add_choice(dq_mix_search_state *search, const char *name, dq_mi
   point.choice = dq_arena_copy(search->arena, choice, (size_t)report->network.unit_count);
   if (!point.choice || !point.name) return dq_fail_memory(search->error, 0);
   point.predicted = dq_mix_predict(&report->costs, choice);
-  point.summed = point.predicted.noise;
   DQ_TRY(dq_mix_map(&report->network, choice, search->arena, &point.map, search->error));
   return add_point(search, &point, added);
 }
@@ -72,7 +71,6 @@ dq_status dq_mix_add_named(dq_mix_search_state *search, const dq_mix_named *name
   dq_mix_point point = {
       .kind = DQ_MIX_NAMED, .name = named->name, .map = *named->map, .choice = choice_of(search, named->map)};
   if (point.choice) point.predicted = dq_mix_predict(&search->report->costs, point.choice);
-  point.summed = point.predicted.noise;
   for (int i = 0; i < search->report->count; i++) {
     dq_mix_point *other = &search->report->points[i];
     if (!same_map(&search->report->network, &other->map, named->map)) continue;
@@ -85,10 +83,29 @@ dq_status dq_mix_add_named(dq_mix_search_state *search, const dq_mix_named *name
 
 // ---- Measuring ----
 
+dq_status dq_mix_open_evaluator(dq_mix_search_state *search) {
+  const dq_mix_options *options = search->options;
+  enum { PICTURES = 24 };
+  dq_data *data = options->eval ? options->eval : options->data;
+  int64_t count = dq_data_count(data), judged = count < PICTURES ? count : PICTURES;
+  if (search->evaluates) return DQ_OK;
+  if (!options->eval) judged = (count + 1) / 2 < PICTURES ? (count + 1) / 2 : PICTURES; // the last ones
+  const dq_evaluator_options what = {.graph = search->graph,
+                                     .shapes = &options->int8->shapes,
+                                     .data = data,
+                                     .first = options->eval ? 0 : count - judged,
+                                     .pictures = judged,
+                                     .decode = options->int8->decode,
+                                     .batch = options->int8->batch};
+  search->evaluates = true;
+  search->report->judged = judged;
+  return dq_evaluator_open(&search->evaluator, &what, &search->quiet, search->arena, search->error);
+}
+
 static dq_status judge(dq_mix_search_state *search, dq_mix_point *point, const dq_graph *form) {
   const dq_mix_options *options = search->options;
-  dq_evaluator_options judged = search->judge.options;
-  DQ_TRY(dq_mix_noise_of(&search->judge, form, &point->noise, search->arena, search->error));
+  dq_evaluator_options judged = search->evaluator.options;
+  DQ_TRY(dq_mix_noise_of(&search->evaluator, form, &point->noise, search->arena, search->error));
   if (options->labelled)
     DQ_TRY(dq_accuracy_run(&point->figures, form, options->eval ? options->eval : options->data, &options->accuracy,
                            &search->quiet, search->error));
@@ -108,11 +125,9 @@ static bool is_within(const dq_mix_search_state *search, const dq_mix_point *poi
 // Reports a measured point, and gives it to the caller when it is the best so far.
 static dq_status report_point(dq_mix_search_state *search, const dq_mix_point *point, const dq_graph *form) {
   const dq_mix_options *options = search->options;
-  dq_message(
-      search->context, DQ_DETAIL,
-      "%s: %.4f ms, predicted %.4f; noise %.2f dB, in its trial %.2f, by the sum of costs %.2f; %.4g points lost",
-      point->name, 1e3 * point->seconds, 1e3 * point->predicted.seconds, 10 * log10(point->noise),
-      10 * log10(point->trial), 10 * log10(point->summed), point->drop);
+  dq_message(search->context, DQ_DETAIL, "%s: %.4f ms, predicted %.4f; noise %.2f dB, predicted %.2f; %.4g points lost",
+             point->name, 1e3 * point->seconds, 1e3 * point->predicted.seconds, -10 * log10(point->noise),
+             -10 * log10(point->predicted.noise), point->drop);
   if (!is_within(search, point) || !options->on_better) return DQ_OK;
   if (search->best_seconds > 0 && point->seconds >= search->best_seconds) return DQ_OK;
   search->best_seconds = point->seconds;
@@ -213,20 +228,33 @@ static dq_status judge_batch(dq_mix_search_state *search, batch *b) {
     const dq_graph *form = b->forms[CONTROLS + p].graph;
     DQ_TRY(judge(search, point, form));
     point->measured = true;
+    if (point == search->report->points) search->report->costs.other_noise = point->noise; // all in float32
+    if (point->choice) DQ_TRY(dq_mix_observe(search, point->choice, point->noise));
     DQ_TRY(report_point(search, point, form));
     dq_progress(search->context, "judging", p + 1, b->count);
   }
   return DQ_OK;
 }
 
-static dq_status try_batch(dq_mix_search_state *search, batch *b) {
-  for (int p = 0; p < b->count; p++) {
-    dq_mix_point *point = b->points[p];
-    if (!point->choice) continue;
-    DQ_TRY(dq_mix_try(search, point->choice, &point->trial));
-    dq_progress(search->context, "trials", p + 1, b->count);
+dq_status dq_mix_observe(dq_mix_search_state *search, const uint8_t *choice, double noise) {
+  if (search->observed_count == search->observed_capacity) {
+    int capacity = 2 * search->observed_capacity + 64;
+    dq_mix_observation *observed = DQ_NEW_ARRAY(search->arena, capacity, dq_mix_observation);
+    if (!observed) return dq_fail_memory(search->error, 0);
+    if (search->observed_count) memcpy(observed, search->observed, (size_t)search->observed_count * sizeof *observed);
+    search->observed = observed;
+    search->observed_capacity = capacity;
   }
+  search->observed[search->observed_count++] = (dq_mix_observation){choice, noise};
   return DQ_OK;
+}
+
+// The sweeps let all observations have their say.
+void dq_mix_correct(dq_mix_search_state *search) {
+  enum { SWEEPS = 20 };
+  for (int sweep = 0; sweep < SWEEPS; sweep++)
+    for (int i = 0; i < search->observed_count; i++)
+      dq_mix_costs_correct_noise(&search->report->costs, search->observed[i].choice, search->observed[i].noise);
 }
 
 dq_status dq_mix_measure_points(dq_mix_search_state *search) {
@@ -237,8 +265,7 @@ dq_status dq_mix_measure_points(dq_mix_search_state *search) {
   for (int p = 0; p < report->count; p++)
     if (!report->points[p].measured) b.points[b.count++] = &report->points[p];
   if (!b.count) return DQ_OK;
-  dq_status status = dq_mix_open_evaluators(search);
-  if (status == DQ_OK) status = try_batch(search, &b);
+  dq_status status = dq_mix_open_evaluator(search);
   if (status == DQ_OK) status = time_batch(search, &b);
   if (status == DQ_OK && !report->noisy) status = judge_batch(search, &b);
   close_forms(&b);
@@ -309,19 +336,17 @@ static bool is_better(const dq_mix_point *a, const dq_mix_point *b) {
   return a->drop < b->drop || (!(a->drop > b->drop) && a->seconds < b->seconds);
 }
 
-static void raise_to(double *largest, double value) {
-  if (value > *largest) *largest = value;
-}
-
+// The largest errors of what was predicted for the points that were found.
 static void find_errors(dq_mix_report *report) {
-  report->largest_time_error = report->largest_noise_error = report->largest_sum_error = 0;
+  report->largest_time_error = report->largest_noise_error = 0;
   for (int p = 0; p < report->count; p++) {
     const dq_mix_point *point = &report->points[p];
-    raise_to(&report->largest_noise_error, dq_mix_noise_error(point));
     if (point->kind != DQ_MIX_FOUND || !point->measured) continue;
-    raise_to(&report->largest_time_error, fabs(point->predicted.seconds / point->seconds - 1));
-    if (point->summed > 0 && point->trial > 0)
-      raise_to(&report->largest_sum_error, fabs(10 * log10(point->summed / point->trial)));
+    double time = fabs(point->predicted.seconds / point->seconds - 1);
+    double noise =
+        point->noise > 0 && point->predicted.noise > 0 ? fabs(10 * log10(point->predicted.noise / point->noise)) : 0;
+    if (time > report->largest_time_error) report->largest_time_error = time;
+    if (noise > report->largest_noise_error) report->largest_noise_error = noise;
   }
 }
 
@@ -335,7 +360,6 @@ void dq_mix_rank(dq_mix_search_state *search) {
     for (int q = 0; q < report->count; q++) point->best &= !is_worse(point, &report->points[q]);
     if (p && is_better(point, &report->points[report->answer])) report->answer = p;
   }
-  dq_mix_predict_noises(report->points, report->count);
   find_errors(report);
   report->held = report->count && report->points[report->answer].within;
 }

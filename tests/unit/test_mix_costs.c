@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "quant/mix/mix.h"
+#include "quant/mix/mix_costs.h"
 
 enum { INPUT, FIRST, SECOND, OUTPUT, UNITS };
 enum { I8 = DQ_PRECISION_INT8, F16 = DQ_PRECISION_FP16, F32 = DQ_PRECISION_FP32, P = DQ_PRECISIONS };
@@ -143,35 +143,8 @@ static void alternation(void **state) {
   assert_memory_equal(choice, ((uint8_t[]){F32, I8, F16, F32}), UNITS);
 }
 
-// Noises over those of trials are 2, 1 and 1/2: for the first point the other two give the root of 1/2, for the second 1.
-// The last two have no noise, or no choice.
-static void predicted_noises(void **state) {
-  (void)state;
-  uint8_t choice[UNITS] = {0};
-  dq_mix_point points[5] = {
-      {.choice = choice, .measured = true, .trial = 1e-4, .noise = 2e-4},
-      {.choice = choice, .measured = true, .trial = 4e-4, .noise = 4e-4},
-      {.choice = choice, .measured = true, .trial = 1e-3, .noise = 5e-4},
-      {.choice = choice, .measured = true, .trial = 1e-13, .noise = 3e-13, .predicted.noise = 2e-13},
-      {.measured = true, .noise = 1e-3},
-  };
-  dq_mix_predict_noises(points, 5);
-  assert_true(fabs(points[0].predicted.noise - 1e-4 * sqrt(0.5)) < 1e-12);
-  assert_true(fabs(points[1].predicted.noise - 4e-4) < 1e-12);
-  assert_true(fabs(points[2].predicted.noise - 1e-3 * sqrt(2)) < 1e-12);
-  assert_true(fabs(points[3].predicted.noise - 2e-13) < 1e-22);
-  assert_true(fabs(points[4].predicted.noise) < 1e-22);
-  assert_true(fabs(dq_mix_noise_error(&points[0]) - 15 * log10(2)) < 1e-9); // 2 over the root of 1/2
-  assert_true(fabs(dq_mix_noise_error(&points[1])) < 1e-9);
-  assert_true(fabs(dq_mix_noise_error(&points[3])) < 1e-9);
-  points[0].measured = points[1].measured = false; // the trial is all that is known of one point
-  dq_mix_predict_noises(points, 5);
-  assert_true(fabs(points[2].predicted.noise - 1e-3) < 1e-12);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(predicted_noises),
       cmocka_unit_test_setup_teardown(sums, set_up, tear_down),
       cmocka_unit_test_setup_teardown(correction, set_up, tear_down),
       cmocka_unit_test_setup_teardown(correction_of_the_first_unit, set_up, tear_down),
