@@ -91,12 +91,19 @@ static inline __attribute__((always_inline)) void copy_tiles(const block *b, con
     }
 }
 
+// Every second element, which a compiler turns into vectors.
+static inline __attribute__((always_inline)) void copy_second(const char *restrict from, char *restrict to,
+                                                              int64_t count, int64_t size) {
+  for (int64_t i = 0; i < count; i++) memcpy(to + i * size, from + 2 * i * size, (size_t)size);
+}
+
 static inline __attribute__((always_inline)) void copy_rows(const block *b, const char *from, char *to, int64_t size) {
   int64_t to_step = b->to_step * size, from_step = b->from_step * size;
   for (int64_t r = 0; r < b->rows; r++) {
     const char *source = from + r * b->from_row * size;
     char *target = to + r * b->to_row * size;
     if (from_step == size && to_step == size) memcpy(target, source, (size_t)(b->count * size));
+    else if (from_step == 2 * size && to_step == size) copy_second(source, target, b->count, size);
     else if (to_step == size && from_step == 0) dq_fill_elements(target, b->count, (size_t)size, source);
     else
       for (int64_t i = 0; i < b->count; i++) memcpy(target + i * to_step, source + i * from_step, (size_t)size);
@@ -111,7 +118,8 @@ static inline __attribute__((always_inline)) void copy_block(const block *b, con
 typedef struct job {
   const dq_strided *plan;
   block all;
-  int64_t blocks, block_rows; // the rows of one outer position are shared out in blocks
+  int64_t blocks, block_rows; // the rows of one outer position are shared out in blocks; block_rows 0: it has one row,
+                              // of which blocks are parts
   size_t size;
   const char *from;
   char *to;
@@ -121,7 +129,7 @@ static void copy_item(void *argument, int64_t item, int thread) {
   (void)thread;
   const job *j = argument;
   const dq_strided *plan = j->plan;
-  int64_t outer = item / j->blocks, row = item % j->blocks * j->block_rows;
+  int64_t outer = item / j->blocks, part = item % j->blocks, row = part * j->block_rows;
   int64_t from = row * j->all.from_row, to = row * j->all.to_row;
   for (int i = plan->rank - 3; i >= 0; i--) {
     int64_t index = outer % plan->dims[i];
@@ -130,7 +138,14 @@ static void copy_item(void *argument, int64_t item, int thread) {
     to += index * plan->to[i];
   }
   block b = j->all;
-  b.rows = b.rows - row < j->block_rows ? b.rows - row : j->block_rows;
+  if (j->block_rows) {
+    b.rows = b.rows - row < j->block_rows ? b.rows - row : j->block_rows;
+  } else {
+    int64_t first = b.count * part / j->blocks;
+    b.count = b.count * (part + 1) / j->blocks - first;
+    from += first * b.from_step;
+    to += first * b.to_step;
+  }
   const char *source = j->from + from * (int64_t)j->size;
   char *target = j->to + to * (int64_t)j->size;
   switch (j->size) { // constants, so that each has its own loops
@@ -150,11 +165,15 @@ void dq_strided_copy(const dq_op *op, const dq_strided *plan, size_t size, const
   job j = {.plan = &flat, .size = size, .from = from, .to = to};
   j.all = (block){flat.dims[row], flat.dims[inner], flat.from[row], flat.from[inner], flat.to[row], flat.to[inner]};
   int64_t row_bytes = j.all.count * (int64_t)size;
-  j.block_rows = (BLOCK_BYTES / row_bytes + TILE) / TILE * TILE;
-  j.blocks = (j.all.rows + j.block_rows - 1) / j.block_rows;
+  if (j.all.rows == 1) {
+    j.blocks = row_bytes / BLOCK_BYTES + 1;
+  } else {
+    j.block_rows = (BLOCK_BYTES / row_bytes + TILE) / TILE * TILE;
+    j.blocks = (j.all.rows + j.block_rows - 1) / j.block_rows;
+  }
   int64_t items = j.blocks;
   for (int i = 0; i < row; i++) items *= flat.dims[i];
-  dq_op_parallel(op, items, (j.all.rows + j.blocks - 1) / j.blocks * j.all.count, copy_item, &j);
+  dq_op_parallel(op, items, j.all.rows * j.all.count / j.blocks, copy_item, &j);
 }
 
 void dq_fill_elements(void *to, int64_t count, size_t size, const void *value) {

@@ -187,6 +187,28 @@ static void test_slice(void **state) {
   harness_close(&h);
 }
 
+// Columns at equal distances are one run, which is copied in parts of 64 KB.
+static void test_long_slices(void **state) {
+  (void)state;
+  enum { ROWS = 700, COLUMNS = 258 }; // COLUMNS: a multiple of each step
+  static const int types[] = {DQ_U8, DQ_I16, DQ_F32, DQ_I64};
+  static double elements[ROWS * COLUMNS], expected[ROWS * COLUMNS];
+  for (int i = 0; i < ROWS * COLUMNS; i++) elements[i] = (7 * i + i / 251) % 251;
+  for (size_t t = 0; t < sizeof types / sizeof *types; t++)
+    for (int step = 1; step <= 3; step++) {
+      harness h;
+      harness_open(&h, "", "Slice", 13);
+      harness_numbers(&h, 0, types[t], DIMS(ROWS, COLUMNS), elements);
+      INTS(&h, step - 1);
+      INTS(&h, COLUMNS);
+      INTS(&h, 1);
+      INTS(&h, step);
+      for (int i = 0; i < ROWS * COLUMNS / step; i++) expected[i] = elements[i * step + step - 1];
+      harness_gives(&h, types[t], DIMS(ROWS, COLUMNS / step), expected);
+      harness_close(&h);
+    }
+}
+
 static void test_gather_refuses_indices_outside(void **state) {
   (void)state;
   harness h;
@@ -268,6 +290,7 @@ int main(void) {
       cmocka_unit_test(test_concat),
       cmocka_unit_test(test_split),
       cmocka_unit_test(test_slice),
+      cmocka_unit_test(test_long_slices),
       cmocka_unit_test(test_gather_refuses_indices_outside),
       cmocka_unit_test(test_scatter_reduces),
       cmocka_unit_test(test_pad),
