@@ -235,13 +235,15 @@ typedef struct band {
   float *plane, *parts, *lines, *values, *sums;
 } band;
 
-// Rooms of a band: those of `thread`, and values and sums of `slot`.
+// Rooms of a band: those of `thread`, and values and sums of `slot`. Several threads get bands as even as they can be:
+// the last one, which may be lower, would leave its thread waiting.
 static band band_of(const stage *s, int64_t index, int thread, int slot) {
   const dq_conv_plan *plan = s->call->plan;
   int threads = dq_pool_threads(s->call->pool);
   float *scratch = (float *)s->call->scratch;
-  band b = {.stage = s, .first = index * plan->winograd.rows};
-  b.rows = dq_min_i64(plan->winograd.rows, plan->winograd.high - b.first);
+  int64_t high = plan->winograd.high, even = threads > 1 ? bands(plan) : 0;
+  band b = {.stage = s, .first = even ? high * index / even : index * plan->winograd.rows};
+  b.rows = even ? high * (index + 1) / even - b.first : dq_min_i64(plan->winograd.rows, high - b.first);
   b.plane = scratch + (size_t)thread * thread_area(plan);
   b.parts = b.plane + plane_area(plan);
   b.lines = b.parts + parts_area(plan);
