@@ -128,9 +128,11 @@ def in_process(function, *arguments):
 
 
 def multi_way(machine, models):
+    """As in rates_of, but what ends after the time is a request for each worker, whichever networks they belong to."""
     told = machine.multi(models, machine.seconds)
-    networks = told["networks"]
-    return [n["per_second"] for n in networks], [n["requests"] for n in networks], told["run"]["processor_seconds"]
+    runs = [network["requests"] for network in told["networks"]]
+    after = told["run"]["workers"] / 2 / len(models)
+    return [(count - after) / machine.seconds for count in runs], runs, told["run"]["processor_seconds"]
 
 
 def ways_of(machine, models, decomposed, peers):
