@@ -1,6 +1,6 @@
-// ConvTranspose. Each output element gathers, kernel position by kernel position, products of the
-// input with the weight: one matrix product per group and picture (over input channels), whose rows
-// are then added into the output where the kernel position puts them.
+// ConvTranspose. Each output element gathers, kernel position by kernel position, products of the input with the
+// weight: one matrix product per group and picture (over input channels), whose rows are then added into the output
+// where the kernel position puts them.
 #include <inttypes.h>
 #include <math.h>
 
@@ -9,12 +9,13 @@
 #include "lib/ops/convolution.h"
 #include "lib/ops/emit.h"
 #include "lib/ops/prepare.h"
+#include "lib/ops/strided.h"
 
 enum { INPUT, WEIGHT, BIAS };
 
-// Input N x C x window.input, weight C x M/groups x kernel, output N x M x window.output. The
-// window's axes are those of a convolution from output to input: input position i reaches the
-// output positions i * stride - begin + k * dilation.
+// Input N x C x window.input, weight C x M/groups x kernel, output N x M x window.output. The window's axes are those
+// of a convolution from output to input: input position i reaches the output positions i * stride - begin + k *
+// dilation.
 typedef struct transposed {
   dq_window window;
   int64_t batch, groups, in_channels, out_channels;
@@ -42,8 +43,7 @@ static dq_status check_shapes(const dq_op *op, transposed *t) {
   return check_weight(op, w, &t->out_channels);
 }
 
-// A list of one number at least `least` per axis; NULL when absent. output_shape may have batch and
-// channels in front, which are skipped.
+// A list of one number at least `least` per axis; NULL when absent. output_shape may have batch and channels in front.
 static dq_status read_list(const dq_op *op, const char *name, int rank, bool skip_front, int64_t least,
                            const int64_t **list) {
   int count;
@@ -65,9 +65,9 @@ static dq_status read_list(const dq_op *op, const char *name, int rank, bool ski
   return DQ_OK;
 }
 
-// Sizes of one axis, by the formulas of the ONNX specification. `wanted` is 0 when output_shape is
-// not given. SAME asks for input * stride, which an extent below the stride cannot fill: then the
-// output is as large as the windows reach, as in ONNX's own shape inference.
+// Sizes of one axis, by the formulas of the ONNX specification. `wanted` is 0 when output_shape is not given. SAME asks
+// for input * stride, which an extent below the stride cannot fill: then the output is as large as the windows reach,
+// as in ONNX's own shape inference.
 static dq_status read_axis(const dq_op *op, dq_window *w, int axis, dq_auto_pad auto_pad, int64_t extra,
                            int64_t wanted) {
   // All terms fit 32 bits, so the sums cannot overflow.
@@ -145,15 +145,26 @@ static dq_status infer(dq_op *op) {
 
 // ---- Running ----
 
-// Some output channels of one picture and group, so many that the products stay in the cache:
-// `columns` is [out channels][taps][positions of the input].
+// The input positions from `first` to end - 1 of a row that a kernel column puts inside of the output, from element
+// `to` on of a row whose columns are parted by their remainder by the stride, `pitch` elements for each.
+typedef struct tap_column {
+  int64_t first, end, to;
+} tap_column;
+
+// Some output channels of one picture and group, so many that the products stay in the cache: `columns` is [out
+// channels][taps][positions of the input]. With one input channel in a group: all channels; no product is stored.
 typedef struct job {
   dq_window window;                   // three axes
   int64_t out_channels;               // of this job
   int64_t group_outputs, in_channels; // of the group
   int64_t taps, positions, out_plane;
+  int64_t pitch;                     // of a row that is parted by the stride
+  const tap_column *reached;         // [kernel columns]
+  bool direct;                       // one input channel in a group
   const void *weight, *input, *bias; // of the first channel; bias may be NULL
   void *columns, *output;
+  char *rows;        // for each thread a plane of the output in such rows
+  size_t rows_bytes; // of a thread
 } job;
 
 // Input positions [*first, *last) along an axis that kernel step `k` puts inside the output.
@@ -166,21 +177,35 @@ static void reached(const dq_window *w, int axis, int64_t k, int64_t *first, int
   *first = from < *last ? from : *last;
 }
 
-// Adds one tap's plane of products into the output plane.
+static tap_column tap_column_of(const dq_window *w, int64_t k, int64_t pitch) {
+  tap_column column;
+  reached(w, 2, k, &column.first, &column.end);
+  const int64_t at = column.first * w->stride[2] + k * w->dilation[2] - w->begin[2];
+  column.to = column.first < column.end ? at % w->stride[2] * pitch + at / w->stride[2] : 0;
+  return column;
+}
+
+static int64_t phases(const job *j) { return dq_min_i64(j->window.stride[2], j->window.output[2]); }
+static int64_t row_elements(const job *j) { return j->pitch * phases(j); }
+static int64_t row_count(const job *j) { return j->window.output[0] * j->window.output[1]; }
+
+// Adds one tap's plane into the rows of an output plane: products, or with `weight` (NULL: none) the input times its
+// element, whose products are rounded as a chain of one is.
 #define DQ_ADD_TAP(name, type)                                                                                         \
-  static void name(const dq_window *w, const int64_t *k, const type *products, type *out) {                            \
-    int64_t first[3], last[3], offset[3];                                                                              \
-    for (int i = 0; i < 3; i++) {                                                                                      \
-      reached(w, i, k[i], &first[i], &last[i]);                                                                        \
-      offset[i] = k[i] * w->dilation[i] - w->begin[i];                                                                 \
-    }                                                                                                                  \
-    int64_t stride = w->stride[2];                                                                                     \
+  static void name(const job *j, const int64_t *k, const type *from, const type *weight, type *rows) {                 \
+    const dq_window *w = &j->window;                                                                                   \
+    const tap_column c = j->reached[k[2]];                                                                             \
+    const int64_t count = c.end - c.first;                                                                             \
+    int64_t first[2], last[2];                                                                                         \
+    for (int i = 0; i < 2; i++) reached(w, i, k[i], &first[i], &last[i]);                                              \
     for (int64_t z = first[0]; z < last[0]; z++)                                                                       \
       for (int64_t y = first[1]; y < last[1]; y++) {                                                                   \
-        int64_t row = (z * w->stride[0] + offset[0]) * w->output[1] + y * w->stride[1] + offset[1];                    \
-        const type *from = products + (z * w->input[1] + y) * w->input[2];                                             \
-        type *to = out + row * w->output[2] + offset[2];                                                               \
-        for (int64_t x = first[2]; x < last[2]; x++) to[x * stride] += from[x];                                        \
+        const int64_t out_z = z * w->stride[0] + k[0] * w->dilation[0] - w->begin[0];                                  \
+        const int64_t out_y = y * w->stride[1] + k[1] * w->dilation[1] - w->begin[1];                                  \
+        const type *terms = from + (z * w->input[1] + y) * w->input[2] + c.first;                                      \
+        type *to = rows + (out_z * w->output[1] + out_y) * row_elements(j) + c.to;                                     \
+        if (weight) _Pragma("GCC ivdep") for (int64_t x = 0; x < count; x++) to[x] += *weight * terms[x];              \
+        else _Pragma("GCC ivdep") for (int64_t x = 0; x < count; x++) to[x] += terms[x];                               \
       }                                                                                                                \
   }
 
@@ -189,16 +214,23 @@ static void reached(const dq_window *w, int axis, int64_t k, int64_t *first, int
   static void name(void *argument, int64_t channel, int thread) {                                                      \
     const job *j = argument;                                                                                           \
     const dq_window *w = &j->window;                                                                                   \
-    const type *products = (const type *)j->columns + channel * j->taps * j->positions;                                \
-    const type *bias = j->bias;                                                                                        \
-    type *out = (type *)j->output + channel * j->out_plane;                                                            \
+    const int64_t kernel = channel % j->out_channels * j->taps, plane = channel / j->group_outputs;                    \
+    const type *weight = j->direct ? (const type *)j->weight + kernel : NULL, *bias = j->bias;                         \
+    const type *from = j->direct ? (const type *)j->input + plane * j->positions                                       \
+                                 : (const type *)j->columns + channel * j->taps * j->positions;                        \
+    const type shift = bias ? bias[channel % j->out_channels] : 0;                                                     \
+    type *rows = (type *)(void *)(j->rows + (size_t)thread * j->rows_bytes);                                           \
+    type *to = (type *)j->output + channel * j->out_plane;                                                             \
     int64_t k[3];                                                                                                      \
-    (void)thread;                                                                                                      \
-    for (int64_t i = 0; i < j->out_plane; i++) out[i] = 0;                                                             \
-    for (k[0] = 0; k[0] < w->kernel[0]; k[0]++)                                                                        \
-      for (k[1] = 0; k[1] < w->kernel[1]; k[1]++)                                                                      \
-        for (k[2] = 0; k[2] < w->kernel[2]; k[2]++, products += j->positions) add_tap(w, k, products, out);            \
-    for (int64_t i = 0; bias && i < j->out_plane; i++) out[i] += bias[channel];                                        \
+    for (int64_t i = 0; i < row_count(j) * row_elements(j); i++) rows[i] = 0;                                          \
+    for (int64_t tap = 0; tap < j->taps; tap++, from += j->direct ? 0 : j->positions) {                                \
+      k[0] = tap / w->kernel[2] / w->kernel[1], k[1] = tap / w->kernel[2] % w->kernel[1], k[2] = tap % w->kernel[2];   \
+      add_tap(j, k, from, weight ? weight + tap : NULL, rows);                                                         \
+    }                                                                                                                  \
+    for (int64_t i = 0; bias && i < row_count(j) * row_elements(j); i++) rows[i] += shift;                             \
+    for (int64_t row = 0; row < row_count(j); row++, rows += row_elements(j), to += w->output[2])                      \
+      for (int64_t phase = 0; phase < phases(j); phase++)                                                              \
+        for (int64_t x = phase, i = phase * j->pitch; x < w->output[2]; x += w->stride[2]) to[x] = rows[i++];          \
   }
 
 DQ_ADD_TAP(add_tap_f32, float)
@@ -239,7 +271,7 @@ static dq_gemm_parameters product_parameters(const job *j) {
 typedef struct transpose_state {
   transposed shape;
   job job; // without pointers
-  size_t columns_bytes;
+  size_t rows_bytes, columns_bytes;
 } transpose_state;
 
 // Products kept at once: a few output channels' worth stays in the cache, and does not grow with
@@ -265,7 +297,7 @@ static dq_status size_job(dq_op *op, transpose_state *s) {
   j->out_channels = dq_max_i64(1, dq_min_i64(fitting, j->group_outputs));
   columns = channel * (size_t)j->out_channels; // at most COLUMNS_BYTES or one channel
   s->columns_bytes = dq_round_up(columns, DQ_KERNEL_ALIGNMENT);
-  op->scratch_bytes = s->columns_bytes;
+  op->scratch_bytes += s->columns_bytes;
   if (type != DQ_F32) return DQ_OK;
   dq_gemm_parameters g = product_parameters(j);
   DQ_TRY(dq_gemm_check(&g, op->error));
@@ -273,6 +305,22 @@ static dq_status size_job(dq_op *op, transpose_state *s) {
   int64_t rest = j->group_outputs % j->out_channels;
   size_t last = rest ? product_scratch(op, j, rest) : 0;
   op->scratch_bytes += full > last ? full : last;
+  return DQ_OK;
+}
+
+// The kernel columns, and rows for each thread at the beginning of the scratch.
+static dq_status prepare_rows(dq_op *op, transpose_state *s, dq_arena *arena) {
+  job *j = &s->job;
+  const dq_window *w = &j->window;
+  tap_column *columns = DQ_NEW_ARRAY(arena, w->kernel[2], tap_column);
+  if (!columns) return dq_fail_memory(op->error, 0);
+  j->pitch = (w->output[2] + w->stride[2] - 1) / w->stride[2];
+  for (int64_t k = 0; k < w->kernel[2]; k++) columns[k] = tap_column_of(w, k, j->pitch);
+  j->reached = columns;
+  j->rows_bytes =
+      dq_thread_workspace((size_t)(row_count(j) * row_elements(j)) * dq_dtype_size(op->inputs[INPUT]->type));
+  s->rows_bytes = dq_round_up((size_t)dq_pool_threads(op->context->pool) * j->rows_bytes, DQ_KERNEL_ALIGNMENT);
+  op->scratch_bytes = s->rows_bytes;
   return DQ_OK;
 }
 
@@ -288,7 +336,9 @@ static dq_status prepare(dq_op *op, dq_arena *arena) {
                  .taps = w.kernel[0] * w.kernel[1] * w.kernel[2],
                  .positions = w.input[0] * w.input[1] * w.input[2],
                  .out_plane = w.output[0] * w.output[1] * w.output[2]};
-  DQ_TRY(size_job(op, s));
+  s->job.direct = s->job.in_channels == 1;
+  DQ_TRY(prepare_rows(op, s, arena));
+  if (!s->job.direct) DQ_TRY(size_job(op, s));
   op->state = s;
   return DQ_OK;
 }
@@ -301,8 +351,7 @@ static void run_job(const dq_op *op, const transpose_state *s, job *j) {
     return;
   }
   dq_gemm_parameters g = product_parameters(j);
-  dq_gemm_f32(&g, op->context->cpu, j->weight, j->input, NULL, j->columns, (char *)op->scratch + s->columns_bytes,
-              pool);
+  dq_gemm_f32(&g, op->context->cpu, j->weight, j->input, NULL, j->columns, (char *)j->columns + s->columns_bytes, pool);
   dq_pool_run(pool, j->out_channels, add_taps_f32, j);
 }
 
@@ -313,7 +362,8 @@ static void run_group(const dq_op *op, const transpose_state *s, int64_t index) 
   job j = s->job;
   int64_t group = index % s->shape.groups, step = j.out_channels;
   const char *weight = (const char *)op->inputs[WEIGHT]->data + group * j.in_channels * j.group_outputs * j.taps * size;
-  j.columns = op->scratch;
+  j.rows = op->scratch;
+  j.columns = j.rows + s->rows_bytes;
   j.input = (const char *)op->inputs[INPUT]->data + index * j.in_channels * j.positions * size;
   for (int64_t first = 0; first < j.group_outputs; first += step) {
     int64_t channel = group * j.group_outputs + first;
@@ -325,11 +375,26 @@ static void run_group(const dq_op *op, const transpose_state *s, int64_t index) 
   }
 }
 
+// All channels of all pictures.
+static void run_direct(const dq_op *op, const transpose_state *s) {
+  const dq_tensor *bias = dq_op_input(op, BIAS);
+  job j = s->job;
+  j.out_channels = s->shape.out_channels;
+  j.weight = op->inputs[WEIGHT]->data;
+  j.input = op->inputs[INPUT]->data;
+  j.bias = bias ? bias->data : NULL;
+  j.output = op->outputs[0]->data;
+  j.rows = op->scratch;
+  dq_pool_run(op->context->pool, s->shape.batch * s->shape.out_channels,
+              op->inputs[INPUT]->type == DQ_F64 ? add_taps_f64 : add_taps_f32, &j);
+}
+
 static dq_status run(dq_op *op) {
   if (!dq_tensor_count(op->outputs[0])) return DQ_OK;
   if (!op->state) return dq_op_run_unprepared(op);
   const transpose_state *s = op->state;
-  for (int64_t i = 0; i < s->shape.batch * s->shape.groups; i++) run_group(op, s, i);
+  if (s->job.direct) run_direct(op, s);
+  for (int64_t i = 0; !s->job.direct && i < s->shape.batch * s->shape.groups; i++) run_group(op, s, i);
   return DQ_OK;
 }
 
