@@ -107,10 +107,10 @@ typedef struct dq_calibration {
 } dq_calibration;
 
 // Runs the graph once on each picture of `what` and makes one histogram, of 64 KiB, and the ends of its channels for
-// each of its names, which must outlive the result. Of several processes each runs a part of the pictures, and all have
-// the result. They count against the budget of the context. The caller frees the
-// result by dq_calibration_deinit; after a failure nothing has to be freed. Statuses are those of dq_observe, and
-// DQ_BAD_INPUT when a value had a NaN or infinite element, DQ_UNSUPPORTED when a value had no element on any picture.
+// each of its names, which must outlive the result. Histograms and ends count against the budget of the context. Of
+// several processes each runs a part of the pictures, and all have the result. The caller frees the result by
+// dq_calibration_deinit; after a failure nothing has to be freed. Statuses are those of dq_observe, and DQ_BAD_INPUT
+// when a value had a NaN or infinite element, DQ_UNSUPPORTED when a value had no element on any picture.
 dq_status dq_calibrate(dq_calibration *calibration, const dq_observation *what, const dq_context *context,
                        dq_error *error);
 void dq_calibration_deinit(dq_calibration *calibration); // safe on a zeroed struct

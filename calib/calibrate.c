@@ -59,15 +59,13 @@ enum { LOW, HIGH, ENDS };
 
 static dq_status measure_picture(void *user, int slot, const dq_tensor *tensor, dq_tensor *measured, dq_error *error) {
   filling *f = user;
-  dq_value_ends *ends = &f->calibration->ends[slot];
   const int64_t elements = dq_tensor_count(tensor);
   if (!elements) return DQ_OK;
-  DQ_TRY(open_ends(f, ends, dq_channels_of(tensor), error));
-  const int64_t count = ENDS + dq_value_ends_numbers(ends->channels);
+  const int64_t channels = dq_channels_of(tensor), count = ENDS + dq_value_ends_numbers(channels);
   DQ_TRY(reserve(f, count, error));
   const dq_extremes seen = dq_histogram_count(&f->calibration->histograms[slot], tensor->data, elements, f->context);
   f->picture[LOW] = (double)seen.low, f->picture[HIGH] = (double)seen.high;
-  dq_value_ends_of(ends, tensor, f->picture + ENDS, f->context);
+  dq_value_ends_of(tensor, channels, f->picture + ENDS, f->context);
   *measured = (dq_tensor){.type = DQ_F64, .rank = 1, .dims = {count}, .data = f->picture};
   return DQ_OK;
 }
@@ -76,10 +74,11 @@ static dq_status add_picture(void *user, int slot, const dq_tensor *measured, dq
   const filling *f = user;
   const double *picture = measured->data;
   dq_value_ends *ends = &f->calibration->ends[slot];
-  DQ_TRY(open_ends(f, ends, dq_value_ends_channels(measured->dims[0] - ENDS), error));
+  const int64_t channels = dq_value_ends_channels(measured->dims[0] - ENDS);
+  DQ_TRY(open_ends(f, ends, channels, error)); // the channels of a value are those of the first picture
   if (picture[LOW] <= picture[HIGH])
     dq_histogram_average(&f->calibration->histograms[slot], (float)picture[LOW], (float)picture[HIGH]);
-  dq_value_ends_add(ends, picture + ENDS);
+  dq_value_ends_add(ends, picture + ENDS, channels);
   return DQ_OK;
 }
 

@@ -11,23 +11,27 @@ enum { LAST = DQ_PICTURE_ENDS - 1 };
 
 int64_t dq_channels_of(const dq_tensor *tensor) { return tensor->rank == 2 || tensor->rank > 3 ? tensor->dims[1] : 1; }
 
-size_t dq_value_ends_bytes(int64_t channels) {
-  return (size_t)channels * 2 * (sizeof(dq_picture_ends) + sizeof(float));
-}
+size_t dq_value_ends_bytes(int64_t channels) { return (size_t)channels * 2 * sizeof(dq_picture_ends); }
 
 void dq_value_ends_init(dq_value_ends *ends, int64_t channels, void *memory) {
   *ends = (dq_value_ends){.channels = channels, .high = memory};
   ends->low = ends->high + channels;
-  ends->now = (float *)(ends->low + channels);
   for (int64_t c = 0; c < 2 * channels; c++)
     for (int i = 0; i < DQ_PICTURE_ENDS; i++) ends->high[c].of[i] = -INFINITY;
 }
 
+// The numbers of a picture: the ends of x of all channels, those of -x, and the number of elements.
+typedef struct picture_numbers {
+  double *of;
+  int64_t channels;
+} picture_numbers;
+
 static void record(void *argument, int64_t c, const float *plane, int64_t count, unsigned cpu) {
-  dq_value_ends *ends = argument;
+  const picture_numbers *numbers = argument;
+  double *high = &numbers->of[c], *low = &numbers->of[numbers->channels + c];
   dq_extremes seen = dq_extremes_of(plane, count, cpu);
-  ends->now[c] = fmaxf(ends->now[c], seen.high);
-  ends->now[ends->channels + c] = fmaxf(ends->now[ends->channels + c], -seen.low);
+  *high = fmax(*high, (double)seen.high);
+  *low = fmax(*low, -(double)seen.low);
 }
 
 static void insert(dq_picture_ends *ends, float end) {
@@ -37,18 +41,25 @@ static void insert(dq_picture_ends *ends, float end) {
   ends->of[at] = end;
 }
 
-void dq_value_ends_of(dq_value_ends *ends, const dq_tensor *tensor, double *numbers, const dq_context *context) {
-  for (int64_t c = 0; c < 2 * ends->channels; c++) ends->now[c] = -INFINITY;
-  if (ends->channels > 1 && tensor->rank > 1 && tensor->dims[1] == ends->channels)
-    dq_each_plane(context, tensor, record, ends);
-  else record(ends, 0, tensor->data, dq_tensor_count(tensor), context ? context->cpu : 0);
-  for (int64_t c = 0; c < 2 * ends->channels; c++) numbers[c] = (double)ends->now[c];
-  numbers[2 * ends->channels] = (double)dq_tensor_count(tensor);
+void dq_value_ends_of(const dq_tensor *tensor, int64_t channels, double *numbers, const dq_context *context) {
+  picture_numbers picture = {numbers, channels};
+  const int64_t elements = dq_tensor_count(tensor);
+  for (int64_t c = 0; c < 2 * channels; c++) numbers[c] = -INFINITY;
+  if (channels > 1) dq_each_plane(context, tensor, record, &picture);
+  else record(&picture, 0, tensor->data, elements, context ? context->cpu : 0);
+  numbers[2 * channels] = (double)elements;
 }
 
-void dq_value_ends_add(dq_value_ends *ends, const double *numbers) {
-  for (int64_t c = 0; c < 2 * ends->channels; c++) insert(&ends->high[c], (float)numbers[c]);
-  ends->elements = (int64_t)numbers[2 * ends->channels];
+void dq_value_ends_add(dq_value_ends *ends, const double *numbers, int64_t channels) {
+  const bool same = channels == ends->channels;
+  for (int64_t c = 0; same && c < 2 * channels; c++) insert(&ends->high[c], (float)numbers[c]);
+  if (!same) {
+    double high = -INFINITY, low = -INFINITY;
+    for (int64_t c = 0; c < channels; c++) high = fmax(high, numbers[c]), low = fmax(low, numbers[channels + c]);
+    insert(&ends->high[0], (float)high);
+    insert(&ends->low[0], (float)low);
+  }
+  ends->elements = (int64_t)numbers[2 * channels];
   ends->pictures++;
 }
 

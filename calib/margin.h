@@ -21,7 +21,6 @@ typedef struct dq_value_ends {
   int64_t channels;            // along axis 1; 1: all elements together
   int64_t elements, pictures;  // of the value on one picture; that were added
   dq_picture_ends *high, *low; // [channels]: of x, of -x
-  float *now;                  // [2 * channels]: ends of the picture that is measured
 } dq_value_ends;
 
 // The number of channels of a value whose ends are recorded separately, 1 or more: dims[1] where `tensor`, the value on
@@ -35,11 +34,13 @@ void dq_value_ends_init(dq_value_ends *ends, int64_t channels, void *memory);
 // The numbers of dq_value_ends_of, and the channels that have so many.
 static inline int64_t dq_value_ends_numbers(int64_t channels) { return 2 * channels + 1; }
 static inline int64_t dq_value_ends_channels(int64_t numbers) { return (numbers - 1) / 2; }
-// What dq_value_ends_add is to know of one picture, a float32 tensor: the ends of all channels and the elements;
-// elements that are not finite do not count for ends. The threads of the context (NULL: the caller alone) do not change
-// the result. A tensor without `channels` on axis 1 counts as channel 0. Nothing of `ends` but `now` changes.
-void dq_value_ends_of(dq_value_ends *ends, const dq_tensor *tensor, double *numbers, const dq_context *context);
-void dq_value_ends_add(dq_value_ends *ends, const double *numbers);
+// Fills numbers[dq_value_ends_numbers(channels)] with what dq_value_ends_add is to know of one picture, a float32
+// tensor with so many channels (dq_channels_of): the ends of all channels and the number of elements. Elements that are
+// not finite do not count for ends. The threads of the context (NULL: the caller alone) do not change the result.
+void dq_value_ends_of(const dq_tensor *tensor, int64_t channels, double *numbers, const dq_context *context);
+// Adds the numbers of one picture with so many channels. Where these are not as many as those of `ends`, all of them
+// count as channel 0.
+void dq_value_ends_add(dq_value_ends *ends, const double *numbers, int64_t channels);
 
 // The end >= 0 of a range with the least expected squared error on a picture that was not seen: rounding of all
 // `elements` in 8 bits, elements (u + other)^2 / (12 * 255^2) with `other` >= 0 the distance of the other end from 0,

@@ -78,7 +78,7 @@ typedef struct seen {
   const char *name;
   dq_channel_extents extents;
   dq_value_ends ends;
-  double *picture;         // of one picture: the powers, what dq_value_ends_of returns, the elements of a channel
+  double *picture;         // of one picture: the powers, what dq_value_ends_of writes, the elements of a channel
   int64_t channels, count; // elements per channel
 } seen;
 
@@ -155,7 +155,7 @@ static dq_status measure_picture(void *user, int slot, const dq_tensor *tensor, 
   const int64_t ends = value->channels, count = ends + dq_value_ends_numbers(value->channels);
   memset(value->picture, 0, (size_t)value->channels * sizeof *value->picture);
   dq_each_plane(w->context, tensor, add_power, value->picture);
-  dq_value_ends_of(&value->ends, tensor, value->picture + ends, w->context);
+  dq_value_ends_of(tensor, value->channels, value->picture + ends, w->context);
   value->picture[count] = (double)(tensor->dims[0] * dq_tensor_product(tensor, 2, tensor->rank));
   *measured = (dq_tensor){.type = DQ_F64, .rank = 1, .dims = {count + 1}, .data = value->picture};
   return DQ_OK;
@@ -166,7 +166,7 @@ static dq_status add_picture(void *user, int slot, const dq_tensor *measured, dq
   seen *value = &((const watching *)user)->values[slot];
   const double *picture = measured->data;
   for (int64_t c = 0; c < value->channels; c++) value->extents.power[c] += picture[c];
-  dq_value_ends_add(&value->ends, picture + value->channels);
+  dq_value_ends_add(&value->ends, picture + value->channels, value->channels);
   value->count += (int64_t)picture[measured->dims[0] - 1];
   return DQ_OK;
 }

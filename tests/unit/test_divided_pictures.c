@@ -7,6 +7,7 @@
 
 #include "calib/calib.h"
 #include "lib/onnx/onnx.h"
+#include "tests/unit/plan_harness.h"
 #include "tests/unit/thread_team.h"
 
 static unsigned char byte_of(int process, size_t i) {
@@ -64,24 +65,24 @@ static void flatten(member *m, const dq_calibration *found) {
 
 static void calibrate(member *m) {
   static const char *const names[VALUES] = {"image", "/stem/relu/Relu_output_0", "scores"};
-  dq_context context;
+  dq_context own;
   dq_graph *model = NULL;
   dq_data *data = NULL;
   dq_calibration found = {0};
   const dq_data_options options = {.spec = m->argument};
   const dq_shape_request shapes = {0};
-  m->status = dq_context_init(&context, 1, ~0u, &m->error);
-  context.processes = &m->processes;
-  if (m->status == DQ_OK) m->status = dq_onnx_load(&model, "datasets/shapes.onnx", &context, &m->error);
-  if (m->status == DQ_OK) m->status = dq_data_open(&data, &options, &context, &m->error);
+  m->status = dq_context_init(&own, 1, ~0u, &m->error);
+  own.processes = &m->processes;
+  if (m->status == DQ_OK) m->status = dq_onnx_load(&model, "datasets/shapes.onnx", &own, &m->error);
+  if (m->status == DQ_OK) m->status = dq_data_open(&data, &options, &own, &m->error);
   dq_observation what = {.graph = model, .shapes = &shapes, .names = names, .count = VALUES, .data = data};
   if (m->status == DQ_OK) what.pictures = dq_data_count(data);
-  if (m->status == DQ_OK) m->status = dq_calibrate(&found, &what, &context, &m->error);
+  if (m->status == DQ_OK) m->status = dq_calibrate(&found, &what, &own, &m->error);
   if (m->status == DQ_OK) flatten(m, &found);
   dq_calibration_deinit(&found);
   dq_data_free(data);
   dq_graph_free(model);
-  dq_context_deinit(&context);
+  dq_context_deinit(&own);
 }
 
 // Also with fewer pictures than processes, and in more than one round.
@@ -106,6 +107,64 @@ static void calibrations_of_any_number_of_processes(void **state) {
   }
 }
 
+// The places of the bright elements of a picture, [4, k], where k is another one for each picture.
+static dq_graph *make_places(void) {
+  dq_graph *graph = new_graph();
+  dq_value *image = shaped(graph, "image", 4, (int64_t[]){1, 3, 32, 32});
+  dq_value *threshold = constant(graph, "threshold", 1, (int64_t[]){1}, (float[]){0.5f});
+  dq_value *above = add(graph, "Sub", 2, (dq_value *[]){image, threshold}, "above")->outputs[0];
+  dq_value *bright = add(graph, "Relu", 1, &above, "bright")->outputs[0];
+  dq_value *places = add(graph, "NonZero", 1, &bright, "indices")->outputs[0];
+  dq_node *cast = add(graph, "Cast", 1, &places, "places");
+  assert_true(dq_node_set_int(graph, cast, "to", DQ_F32));
+  interface(graph, image, cast->outputs[0]);
+  assert_int_equal(dq_graph_index(graph, true, NULL), DQ_OK);
+  return graph;
+}
+
+static void calibrate_places(member *m) {
+  static const char *const names[] = {"places"};
+  dq_context own;
+  dq_data *data = NULL;
+  dq_calibration found = {0};
+  const dq_data_options options = {.spec = "synth:shapes,count=5"};
+  const dq_shape_request shapes = {0};
+  m->status = dq_context_init(&own, 1, ~0u, &m->error);
+  own.processes = &m->processes;
+  if (m->status == DQ_OK) m->status = dq_data_open(&data, &options, &own, &m->error);
+  const dq_observation what = {
+      .graph = m->argument, .shapes = &shapes, .names = names, .count = 1, .data = data, .pictures = 5};
+  if (m->status == DQ_OK) m->status = dq_calibrate(&found, &what, &own, &m->error);
+  if (m->status == DQ_OK) {
+    m->result.pictures = found.ends->channels;
+    m->state = calloc((size_t)found.ends->channels, 2 * sizeof(dq_picture_ends));
+    memcpy(m->state, found.ends->high, (size_t)found.ends->channels * 2 * sizeof(dq_picture_ends));
+  }
+  dq_calibration_deinit(&found);
+  dq_data_free(data);
+  dq_context_deinit(&own);
+}
+
+// The channels are those of the first picture, also in processes that do not run it.
+static void channels_of_open_shapes(void **state) {
+  (void)state;
+  dq_graph *graph = make_places();
+  member alone, members[3];
+  run_team(1, calibrate_places, graph, &alone);
+  if (alone.status != DQ_OK) print_message("%s\n", alone.error.message);
+  assert_int_equal(alone.status, DQ_OK);
+  assert_true(alone.result.pictures > 1);
+  run_team(3, calibrate_places, graph, members);
+  for (int i = 0; i < 3; i++) {
+    assert_int_equal(members[i].status, DQ_OK);
+    assert_int_equal(members[i].result.pictures, alone.result.pictures);
+    assert_memory_equal(members[i].state, alone.state, (size_t)alone.result.pictures * 2 * sizeof(dq_picture_ends));
+    free(members[i].state);
+  }
+  free(alone.state);
+  dq_graph_free(graph);
+}
+
 static dq_status fail_on_last(void *user, int slot, const dq_tensor *tensor, dq_tensor *measured, dq_error *error) {
   const member *m = user;
   (void)slot;
@@ -120,15 +179,15 @@ static dq_status ignore(void *user, int slot, const dq_tensor *tensor, dq_error 
 
 static void observe(member *m) {
   static const char *const names[] = {"scores"};
-  dq_context context;
+  dq_context own;
   dq_graph *model = NULL;
   dq_data *data = NULL;
   const dq_data_options options = {.spec = "synth:shapes,count=9"};
   const dq_shape_request shapes = {0};
-  m->status = dq_context_init(&context, 1, ~0u, &m->error);
-  context.processes = &m->processes;
-  if (m->status == DQ_OK) m->status = dq_onnx_load(&model, "datasets/shapes.onnx", &context, &m->error);
-  if (m->status == DQ_OK) m->status = dq_data_open(&data, &options, &context, &m->error);
+  m->status = dq_context_init(&own, 1, ~0u, &m->error);
+  own.processes = &m->processes;
+  if (m->status == DQ_OK) m->status = dq_onnx_load(&model, "datasets/shapes.onnx", &own, &m->error);
+  if (m->status == DQ_OK) m->status = dq_data_open(&data, &options, &own, &m->error);
   const dq_observation what = {.graph = model,
                                .shapes = &shapes,
                                .names = names,
@@ -136,10 +195,10 @@ static void observe(member *m) {
                                .data = data,
                                .pictures = 9,
                                .measure = fail_on_last};
-  if (m->status == DQ_OK) m->status = dq_observe(&what, ignore, m, &context, &m->error);
+  if (m->status == DQ_OK) m->status = dq_observe(&what, ignore, m, &own, &m->error);
   dq_data_free(data);
   dq_graph_free(model);
-  dq_context_deinit(&context);
+  dq_context_deinit(&own);
 }
 
 static void a_failure_of_one_process_ends_all(void **state) {
@@ -153,8 +212,8 @@ static void a_failure_of_one_process_ends_all(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(bytes_of_any_number_of_processes),
-                                     cmocka_unit_test(calibrations_of_any_number_of_processes),
-                                     cmocka_unit_test(a_failure_of_one_process_ends_all)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(bytes_of_any_number_of_processes), cmocka_unit_test(calibrations_of_any_number_of_processes),
+      cmocka_unit_test(channels_of_open_shapes), cmocka_unit_test(a_failure_of_one_process_ends_all)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,10 +43,11 @@ static dq_value_ends ends_of(int64_t channels) {
 }
 
 static void add_tensor(dq_value_ends *ends, const dq_tensor *tensor) {
-  double numbers[5];
-  assert_true(dq_value_ends_numbers(ends->channels) <= 5 && dq_value_ends_channels(5) == 2);
-  dq_value_ends_of(ends, tensor, numbers, NULL);
-  dq_value_ends_add(ends, numbers);
+  double numbers[17];
+  const int64_t channels = dq_channels_of(tensor);
+  assert_true(dq_value_ends_numbers(channels) <= 17 && dq_value_ends_channels(5) == 2);
+  dq_value_ends_of(tensor, channels, numbers, NULL);
+  dq_value_ends_add(ends, numbers, channels);
 }
 
 static void ends_of_pictures(void **state) {
@@ -76,6 +77,9 @@ static void shapes_of_pictures(void **state) {
   dq_value_ends ends = ends_of(2);
   add_tensor(&ends, &windows);
   assert_true(ends.high[0].of[0] == 6 && isinf(ends.high[0].of[1]) && ends.high[1].of[0] == 8);
+  add_tensor(&ends, &row); // as channel 0
+  assert_true(ends.high[0].of[0] == 8 && ends.high[0].of[1] == 6 && ends.low[0].of[1] == -1 && ends.pictures == 2);
+  assert_true(ends.high[1].of[0] == 8 && isinf(ends.high[1].of[1]));
   free(ends.high);
   assert_int_equal(dq_channels_of(&row), 8);
   assert_int_equal(dq_channels_of(&sequence), 1);
