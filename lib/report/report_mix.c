@@ -89,7 +89,7 @@ static const dq_column unit_columns[] = {
 static const dq_table_layout unit_layout = {"layers", "Layers of the answer", unit_columns, DQ_COUNT_OF(unit_columns),
                                             false};
 
-static double seconds_of(const dq_mix_mean *mean) { return mean->count ? mean->sum / mean->count : NAN; }
+static double seconds_of(const dq_mix_mean *mean) { return mean->count ? mean->sum / (double)mean->count : NAN; }
 
 static void put_unit(dq_table *table, const dq_mix_report *mix, int unit, const uint8_t *choice, double whole) {
   const dq_mix_unit *at = &mix->network.units[unit];

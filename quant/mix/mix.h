@@ -13,7 +13,8 @@ typedef struct dq_mix_named {
   const dq_precision_map *map;
 } dq_mix_named;
 
-// Reads NAME=FILE, a file as dq_precision_load does. The arena owns the result. DQ_USAGE: the text has another form.
+// Reads NAME=FILE, a file as dq_precision_load does. The arena owns the result. DQ_USAGE: the text has another form;
+// else statuses of dq_precision_load.
 dq_status dq_mix_named_read(dq_mix_named *named, const char *text, const dq_graph *graph, dq_arena *arena,
                             dq_error *error);
 

@@ -71,6 +71,10 @@ static dq_status fail_member(const dq_settings_file *file, const char *name, con
 
 static bool is_number(const json_t *value) { return json_is_number(value) && fabs(json_number_value(value)) <= 1e300; }
 
+// Whole numbers of things and bytes fit a double exactly.
+static const char COUNTS[] = "counts of 0 to 1e15";
+static bool is_count(double number) { return number >= 0 && number <= 1e15; }
+
 static dq_status read_numbers(const dq_settings_file *file, const json_t *from, const char *name, double *numbers,
                               int count, dq_error *error) {
   const json_t *list = json_object_get(from, name);
@@ -90,9 +94,8 @@ static dq_status read_means(const dq_settings_file *file, const json_t *from, co
   double numbers[2 * count + 1];
   DQ_TRY(read_numbers(file, from, name, numbers, 2 * count, error));
   for (int i = 0; i < count; i++) {
-    if (!(numbers[2 * i + 1] >= 0 && numbers[2 * i + 1] <= 1e9))
-      return fail_member(file, name, "counts of 0 to 1e9", error);
-    means[i] = (dq_mix_mean){numbers[2 * i], (int)numbers[2 * i + 1]};
+    if (!is_count(numbers[2 * i + 1])) return fail_member(file, name, COUNTS, error);
+    means[i] = (dq_mix_mean){numbers[2 * i], (int64_t)numbers[2 * i + 1]};
   }
   return DQ_OK;
 }
@@ -150,6 +153,9 @@ static dq_status read_costs(dq_mix_search_state *search, const dq_settings_file 
 
 // ---- Points ----
 
+// Places in `numbers` of a point that have whole numbers, and how many numbers there are.
+enum { PREDICTED_BYTES = 3, BYTES = 9, PICTURES = 12, NUMBERS };
+
 static json_t *point_json(const dq_mix_point *point, int units) {
   char choice[units + 1];
   for (int u = 0; u < units; u++) choice[u] = (char)('0' + point->choice[u]);
@@ -193,16 +199,17 @@ static dq_status read_choice(const dq_mix_search_state *search, const dq_setting
 }
 
 static void take_numbers(dq_mix_point *point, const double *n, const dq_result *before) {
-  point->predicted = (dq_mix_prediction){.seconds = n[0], .noise = n[1], .conversions = n[2], .bytes = (int64_t)n[3]};
+  point->predicted =
+      (dq_mix_prediction){.seconds = n[0], .noise = n[1], .conversions = n[2], .bytes = (int64_t)n[PREDICTED_BYTES]};
   point->seconds = n[4];
   point->ratio = (dq_time_ratio){.median = n[5], .low = n[6], .high = n[7]};
   point->noise = n[8];
-  point->bytes = (int64_t)n[9];
+  point->bytes = (int64_t)n[BYTES];
   point->figures = *before;
   point->figures.count = 1;
   point->figures.figures[0].value = n[10];
   point->figures.points = n[11];
-  point->figures.pictures = (int64_t)n[12];
+  point->figures.pictures = (int64_t)n[PICTURES];
 }
 
 // An integer of 0 to `most`; -1: something else, or nothing.
@@ -212,7 +219,6 @@ static int read_index(const json_t *value, int most) {
 }
 
 static dq_status read_point(dq_mix_search_state *search, const dq_settings_file *file, const json_t *from) {
-  enum { NUMBERS = 13 };
   dq_mix_report *report = search->report;
   uint8_t choice[report->network.unit_count];
   double numbers[NUMBERS];
@@ -225,6 +231,8 @@ static dq_status read_point(dq_mix_search_state *search, const dq_settings_file 
     return fail_member(file, "points", "a name, a kind, a round and a drop", search->error);
   DQ_TRY(read_choice(search, file, json_string_value(json_object_get(from, "choice")), choice));
   DQ_TRY(read_numbers(file, from, "numbers", numbers, NUMBERS, search->error));
+  if (!is_count(numbers[PREDICTED_BYTES]) || !is_count(numbers[BYTES]) || !is_count(numbers[PICTURES]))
+    return fail_member(file, "numbers", COUNTS, search->error);
   DQ_TRY(dq_mix_add_choice(search, name, (dq_mix_kind)kind, choice, &point));
   if (!point) return fail_member(file, "points", "each choice once", search->error);
   take_numbers(point, numbers, search->options->before);
@@ -244,6 +252,7 @@ static dq_status read_points(dq_mix_search_state *search, const dq_settings_file
   for (size_t p = 0; p < json_array_size(list); p++) DQ_TRY(read_point(search, file, json_array_get(list, p)));
   double three[3] = {0};
   DQ_TRY(read_numbers(file, file->root, "judged", &judged, 1, search->error));
+  if (!is_count(judged)) return fail_member(file, "judged", COUNTS, search->error);
   DQ_TRY(read_numbers(file, file->root, "control", three, 3, search->error));
   DQ_TRY(read_numbers(file, file->root, "gap", &search->report->exact_gap, 1, search->error));
   dq_mix_report *report = search->report;

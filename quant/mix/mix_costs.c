@@ -7,7 +7,7 @@ static const double NOISE_PARTS = 1 << 30;
 
 static void add(dq_mix_mean *mean, double value) { mean->sum += value, mean->count++; }
 
-static double mean_of(const dq_mix_mean *mean) { return mean->count ? mean->sum / mean->count : 0; }
+static double mean_of(const dq_mix_mean *mean) { return mean->count ? mean->sum / (double)mean->count : 0; }
 
 dq_status dq_mix_costs_open(dq_mix_costs *costs, const dq_mix_network *network, dq_arena *arena, dq_error *error) {
   int units = network->unit_count * DQ_PRECISIONS, values = network->value_count * DQ_PRECISIONS;
@@ -141,7 +141,7 @@ static void add_conversions(sorter *s) {
     if (to < 0) continue;
     add(&costs->value_seconds[(v * DQ_PRECISIONS + from) * DQ_PRECISIONS + to], s->values[v]);
     costs->per_element[from][to].sum += s->values[v];
-    costs->per_element[from][to].count += (int)(costs->network->elements[v] / 16 + 1);
+    costs->per_element[from][to].count += costs->network->elements[v] / 16 + 1;
   }
 }
 

@@ -8,7 +8,7 @@
 // Means over the forms in which a unit, or a conversion, was measured.
 typedef struct dq_mix_mean {
   double sum;
-  int count;
+  int64_t count;
 } dq_mix_mean;
 
 typedef struct dq_mix_costs {

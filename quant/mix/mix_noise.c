@@ -49,7 +49,7 @@ static dq_status measure_none(noise_search *search, int precision) {
 
 // ---- Trials ----
 
-// The units from `first` on, `count` of those with layers, alone in the precision.
+// units[count], neighbours with layers, in the precision, all others in float32.
 static dq_status try_units(noise_search *search, int precision, const int *units, int count) {
   dq_mix_costs *costs = search->costs;
   uint8_t choice[costs->network->unit_count];
