@@ -13,7 +13,8 @@ static dq_status share_steps(dq_plan *plan, dq_error *error) {
   for (int s = 0; s < plan->step_count; s++) {
     const dq_op *origin = &plan->origin->steps[s].op;
     dq_op *op = &plan->steps[s].op;
-    *op = (dq_op){.context = plan->context, .node = origin->node, .error = error};
+    const bool alone = origin->context == &plan->origin->alone;
+    *op = (dq_op){.context = alone ? &plan->alone : plan->context, .node = origin->node, .error = error};
     DQ_TRY(dq_op_connect(op, plan->tensors, plan->arena));
     DQ_TRY(dq_op_share(op, origin, plan->arena));
   }
@@ -49,7 +50,10 @@ dq_status dq_plan_share(dq_plan **result, const dq_plan *origin, const dq_contex
                     .step_count = origin->step_count,
                     .lent = true,
                     .packing = origin->packing,
-                    .workspace_bytes = origin->workspace_bytes};
+                    .workspace_bytes = origin->workspace_bytes,
+                    .clock = origin->clock,
+                    .alone = *context};
+  plan->alone.pool = NULL;
   dq_status status = share_values(plan, error);
   if (status == DQ_OK) status = share_steps(plan, error);
   if (status == DQ_OK) *result = plan;

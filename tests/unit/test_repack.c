@@ -2,6 +2,7 @@
 // packs, every algorithm of convolutions, with and without the instruction sets of this machine, on one thread and two.
 // And plans that share what one of them packed: they answer side by side as a plan of their own does.
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/mman.h>
 
@@ -449,6 +450,48 @@ static void shared_operands_answer_as_own_ones(void **state) {
   }
 }
 
+static void count_thread(void *user, int thread, int64_t begin, int64_t end) {
+  (void)thread, (void)begin, (void)end;
+  atomic_fetch_add((atomic_int *)user, 1);
+}
+
+// How often threads took part in a run of a shared plan, whose steps have a choice of threads.
+static int shares_of_run(void (*build)(network *), int choice, const dq_context *with) {
+  network n = open_network(build);
+  dq_arena *arena = dq_arena_new(0);
+  dq_plan *origin, *shared;
+  dq_step_choice choices[8] = {0};
+  for (int s = 0; s < 8; s++) choices[s].values[DQ_KNOB_OF_THREADS] = choice;
+  dq_binding binding = {.choices = choices, .lent = true};
+  atomic_int shares = 0;
+  assert_int_equal(dq_plan_new(&origin, n.graph, NULL, &binding, with, NULL), DQ_OK);
+  assert_true(dq_plan_step_count(origin) <= 8);
+  assert_int_equal(dq_plan_share(&shared, origin, with, NULL), DQ_OK);
+  dq_plan_lend(shared, dq_arena_alloc(arena, dq_plan_lent_bytes(origin) + 4096));
+  dq_pool_observe(with->pool, count_thread, &shares);
+  answer(shared, arena);
+  dq_pool_observe(with->pool, NULL, NULL);
+  dq_plan_free(shared);
+  dq_plan_free(origin);
+  dq_arena_free(arena);
+  dq_graph_free(n.graph);
+  return shares;
+}
+
+// The workspace of a step that was chosen to run in one thread is that of one thread.
+static void shared_steps_keep_one_thread(void **state) {
+  (void)state;
+  dq_context with;
+  assert_int_equal(dq_context_init(&with, 2, ~0u, NULL), DQ_OK);
+  int shares = 0;
+  for (size_t i = 0; i < sizeof networks / sizeof *networks; i++) {
+    shares += shares_of_run(networks[i], 0, &with);
+    assert_int_equal(shares_of_run(networks[i], 1, &with), 0);
+  }
+  assert_true(shares > 0);
+  dq_context_deinit(&with);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(changed_constants_answer_as_a_new_plan),
@@ -456,6 +499,7 @@ int main(void) {
       cmocka_unit_test(what_cannot_be_packed_again),
       cmocka_unit_test(memory_of_packing),
       cmocka_unit_test(shared_operands_answer_as_own_ones),
+      cmocka_unit_test(shared_steps_keep_one_thread),
   };
   return cmocka_run_group_tests(tests, context_start, context_end);
 }
