@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#define DQ_HALF_LARGEST 65504.0f // the largest finite number: (2 - 2^-10) 2^15
+
 // Exact; a NaN becomes a quiet NaN.
 static inline float dq_half_to_float(uint16_t half) {
   uint32_t sign = (uint32_t)(half & 0x8000u) << 16, exponent = (half >> 10) & 31u;

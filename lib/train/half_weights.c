@@ -60,11 +60,10 @@ typedef struct rounding {
 } rounding;
 
 static void round_span(void *argument, int64_t first, int64_t end) {
-  static const float LARGEST = 65504;
   const rounding *r = argument;
   for (int64_t i = first; i < end; i++) {
-    const float x = r->from[i] > LARGEST ? LARGEST : r->from[i] < -LARGEST ? -LARGEST : r->from[i];
-    r->to[i] = dq_round_to_half(x);
+    const float limited = r->from[i] > DQ_HALF_LARGEST ? DQ_HALF_LARGEST : r->from[i];
+    r->to[i] = dq_round_to_half(limited < -DQ_HALF_LARGEST ? -DQ_HALF_LARGEST : limited);
   }
 }
 

@@ -11,6 +11,7 @@
 // ---- Sizes of a step ----
 
 enum { MOST_DIMS = 8 };
+static const double MOST_SIZE = 1e15; // of a dimension, so that products of all are finite
 
 typedef struct tensor_text {
   char type[16];
@@ -29,7 +30,7 @@ static bool read_tensor(const char *text, tensor_text *tensor) {
   while (*at && *at != ']') {
     char *end;
     double size = strtod(at, &end);
-    if (end == at || !(size >= 0) || tensor->rank == MOST_DIMS) return false;
+    if (end == at || !(size >= 0 && size <= MOST_SIZE) || tensor->rank == MOST_DIMS) return false;
     tensor->dims[tensor->rank++] = size;
     at = *end == ',' ? end + 1 : end;
   }

@@ -33,7 +33,8 @@ dq_cost_model *dq_cost_model_new(dq_arena *arena);
 // is one. Texts of no step, and times that are not finite, are left out. DQ_SYSTEM: there is no memory.
 dq_status dq_cost_model_add(dq_cost_model *model, const char *run, const dq_step_choice *choice, double seconds,
                             dq_error *error);
-// Prepares expectations for steps of this text from the nearest observations of the same operator and type.
+// Prepares expectations for steps of this text from the nearest observations of the same operator and type, in the time
+// of sorting all and of factoring a matrix of at most 160 rows. Statuses as dq_factor_symmetric.
 dq_status dq_cost_model_fit(dq_cost_model *model, const char *run, dq_error *error);
 // The seconds expected with a choice; without any observation of the kind, a constant.
 double dq_cost_model_seconds(const dq_cost_model *model, const dq_step_choice *choice);

@@ -28,7 +28,7 @@ typedef struct dq_tune_task {
   dq_time_ratio ratio;   // of `best`; all 1: the usual choice
   dq_step_choice trial;  // of the plan in hand
   double seconds;        // usual time of one step
-  int64_t rounds;        // stored in:
+  int64_t rounds;        // that `usual` and `timed` have
   double *usual, *timed; // [DQ_TUNE_MOST_ROUNDS] seconds of one of its steps, the mean over those of a run
 } dq_tune_task;
 

@@ -8,8 +8,7 @@
 #include "quant/amp/amp_bounds.h"
 #include "quant/amp/amp_internal.h"
 
-#define LARGEST 65504.0 // of float16
-#define LEAST 0x1p-14   // normal
+#define LEAST 0x1p-14 // normal
 // Weights that float16 keeps are off by a 2048th or less; a tensor that is off by more than a 64th (36 dB) lies
 // among the subnormal numbers. Where the products are below LEAST nothing is to be kept.
 #define WORST_ROUNDING (1.0 / 64)
@@ -84,7 +83,8 @@ static bool estimates_too_much(const dq_amp_job *job, const dq_bound *bounds) {
   for (int v = 0; v < job->value_count; v++) {
     bool proven;
     double largest = dq_bound_largest(&bounds[v], &proven);
-    if (is_guarded(job, job->graph->values[v]) && largest > LARGEST && !proven && isfinite(largest)) return true;
+    if (is_guarded(job, job->graph->values[v]) && largest > (double)DQ_HALF_LARGEST && !proven && isfinite(largest))
+      return true;
   }
   return false;
 }
@@ -122,7 +122,7 @@ static dq_status check_values(dq_amp_job *job, const dq_bound *bounds) {
     bool proven;
     double largest = dq_bound_largest(&bounds[v], &proven);
     if (isinf(largest)) job->report->unbounded++;
-    else if (largest > LARGEST) DQ_TRY(guard_value(job, value, largest, proven));
+    else if (largest > (double)DQ_HALF_LARGEST) DQ_TRY(guard_value(job, value, largest, proven));
     else *(proven ? &job->report->proven : &job->report->estimated) += 1;
   }
   return DQ_OK;

@@ -54,7 +54,9 @@ static void texts_of_no_step(void **state) {
                                       "Conv/any/float32[1]/to/float32[-1]",
                                       "Conv/any/float32[1]/to/float32[1,1,1,1,1,1,1,1,1]",
                                       "Conv/any/float32[1]/to/a_type_of_many_letters[1]",
-                                      "Conv/any/float32[1]/to/[1]"};
+                                      "Conv/any/float32[1]/to/[1]",
+                                      "Relu/any/float32[inf]/to/float32[1]",
+                                      "Relu/any/float32[1e300]/to/float32[1]"};
   dq_run_shape shape;
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) assert_false(dq_run_shape_read(&shape, texts[i]));
 }
