@@ -1,5 +1,6 @@
 #include "calib/margin.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "calib/calib.h"
@@ -110,5 +111,5 @@ dq_range_pair dq_range_with_margins(dq_range_pair range, const dq_histogram *his
   double low = (double)range.low, high = (double)range.high;
   double up = scale_of(high, (double)histogram->maximum, ends->high, ends, -low);
   double down = scale_of(-low, -(double)histogram->minimum, ends->low, ends, high);
-  return (dq_range_pair){(float)(down * low), (float)(up * high)};
+  return (dq_range_pair){(float)fmax(down * low, -(double)FLT_MAX), (float)fmin(up * high, (double)FLT_MAX)};
 }

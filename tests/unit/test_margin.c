@@ -103,6 +103,11 @@ static void ranges_with_margins(void **state) {
   assert_true(range.low == 1 && range.high == (float)(5.5 / 4 * (double)3.9f));
   range = dq_range_with_margins((dq_range_pair){1, 3.8f}, &histogram, &ends);
   assert_true(range.low == 1 && range.high == 3.8f);
+  // Ends stay finite numbers of float32.
+  ends.high[0] = (dq_picture_ends){{3e38f, 1e38f, -INFINITY, -INFINITY}};
+  ends.elements = 10;
+  range = dq_range_with_margins((dq_range_pair){0, 3e38f}, &(dq_histogram){.minimum = 0, .maximum = 3e38f}, &ends);
+  assert_true(range.low == 0 && range.high > 3e38f && range.high < INFINITY);
   free(ends.high);
 }
 
