@@ -7,10 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
+#include <xxhash.h>
 
 #include "lib/onnx/onnx.h"
 #include "lib/train/loop/batches.h"
 #include "lib/train/loop/checkpoint.h"
+#include "lib/train/loop/trainer.h"
 #include "lib/train/teacher.h"
 #include "lib/train/training.h"
 
@@ -290,6 +292,61 @@ static void checkpoints(void **state) {
   unlink(path);
 }
 
+// Trains one epoch of two steps with checkpoints in `folder`, or goes on with it.
+static dq_status train_in(const char *folder, bool resume, dq_error *error) {
+  dq_context own;
+  dq_graph *model;
+  dq_data *data;
+  dq_train_report report;
+  dq_arena *arena = dq_arena_new(0);
+  const dq_data_options pictures = {.spec = "synth:shapes,count=16"};
+  say(dq_context_init(&own, 1, ~0u, error), error);
+  say(dq_onnx_load(&model, "datasets/shapes.onnx", &own, error), error);
+  say(dq_data_open(&data, &pictures, &own, error), error);
+  const dq_trainer_options options = {.training = {.batch = 8},
+                                      .optimizer = dq_optimizer_of(DQ_OPTIMIZER_SGD, 0, 0),
+                                      .rate = {.rate = 1e-6},
+                                      .epochs = 1,
+                                      .data = data,
+                                      .validation = data,
+                                      .last = true,
+                                      .checkpoint = folder,
+                                      .resume = resume};
+  const dq_status status = dq_train(model, &options, &report, arena, &own, error);
+  dq_data_free(data);
+  dq_graph_free(model);
+  dq_arena_free(arena);
+  dq_context_deinit(&own);
+  return status;
+}
+
+// A whole checkpoint whose place is none of this training: the hash of a file says nothing about who wrote it.
+static void places_of_checkpoints(void **state) {
+  (void)state;
+  static const int64_t places[][3] = {{1000, 0, 0}, {-1, 0, 0}, {0, 3, 0}, {0, -1, 0}, {0, 1, 7}}; // epoch, step, best
+  char folder[] = "/tmp/dq-places-XXXXXX", path[64], bytes[1 << 20];
+  dq_error error = {0};
+  assert_non_null(mkdtemp(folder));
+  snprintf(path, sizeof path, "%s/checkpoint", folder);
+  dq_status status = train_in(folder, false, &error); // the model may be worse, which is said
+  assert_true(status == DQ_OK || status == DQ_CONDITION);
+  for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+    FILE *file = fopen(path, "r+b");
+    const size_t size = fread(bytes, 1, sizeof bytes, file), place = strlen(bytes) + 1;
+    memcpy(bytes + place, places[i], 2 * sizeof(int64_t));
+    memcpy(bytes + place + 8 * sizeof(int64_t), &places[i][2], sizeof(int64_t));
+    const uint64_t hash = XXH64(bytes, size - sizeof hash, 0);
+    memcpy(bytes + size - sizeof hash, &hash, sizeof hash);
+    rewind(file);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    fclose(file);
+    assert_int_equal(train_in(folder, true, &error), DQ_BAD_INPUT);
+    assert_non_null(strstr(error.message, path));
+  }
+  unlink(path);
+  rmdir(folder);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(windows_and_mirrors),
@@ -302,6 +359,7 @@ int main(void) {
       cmocka_unit_test(targets_of_teachers),
       cmocka_unit_test(a_state_comes_back),
       cmocka_unit_test(checkpoints),
+      cmocka_unit_test(places_of_checkpoints),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

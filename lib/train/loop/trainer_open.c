@@ -38,7 +38,7 @@ static dq_status choose_loss(const dq_trainer *t, dq_training_options *options, 
 
 // ---- What is trained ----
 
-// A batch that the nodes of a model need is no fault of theirs.
+// Nodes that need the batch of the model fail with another one: the hint says which it is.
 static dq_status hint_at_batch(const dq_trainer *t, dq_status status, dq_error *error) {
   for (int i = 0; i < t->model->input_count; i++) {
     const dq_value *input = t->model->inputs[i];
@@ -153,10 +153,24 @@ dq_status dq_trainer_save(dq_trainer *t, dq_error *error) {
   return dq_processes_agree(processes, status, error);
 }
 
+// A file whose hash is right may still have been written by somebody else. The numbers count epochs and steps.
+static dq_status check_place(const dq_trainer *t, dq_error *error) {
+  const dq_train_place *place = &t->place;
+  const int64_t epochs = t->options->epochs, each = t->batches.per_epoch;
+  const bool inside = place->epoch >= 0 && place->epoch <= epochs && place->step >= 0 && place->step <= each;
+  if (inside && place->best_epoch >= 0 && place->best_epoch <= place->epoch) return DQ_OK;
+  return dq_fail(error, DQ_BAD_INPUT,
+                 "%s: the checkpoint is behind step %lld of epoch %lld, its best epoch is %lld; expected up to %lld "
+                 "steps in each of %lld epochs",
+                 t->checkpoint.path, (long long)place->step, (long long)place->epoch, (long long)place->best_epoch,
+                 (long long)each, (long long)epochs);
+}
+
 dq_status dq_trainer_load(dq_trainer *t, dq_error *error) {
   const dq_processes *processes = t->context->processes;
   dq_status status = DQ_OK;
   if (dq_process_index(processes) == 0) status = dq_checkpoint_load(&t->checkpoint, error);
+  if (dq_process_index(processes) == 0 && status == DQ_OK) status = check_place(t, error);
   DQ_TRY(dq_processes_agree(processes, status, error));
   for (int i = 0; i < t->checkpoint.count; i++)
     dq_processes_share(processes, t->checkpoint.parts[i].data, t->checkpoint.parts[i].bytes);
