@@ -130,6 +130,7 @@ lr=
 temperature=0
 nonsense
 crop=0
+lr=0.00010000000000000000000000000000000000000000000000000000000000
 ,
 END
   tucker 1 builtins # a command of that name

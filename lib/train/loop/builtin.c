@@ -51,6 +51,7 @@ static dq_status read_fields(const char *text, double numbers[SETTINGS], char *c
     snprintf(field, sizeof field, "%.*s", (int)dq_min_i64((int64_t)length, sizeof field - 1), text);
     text += length;
     if (!length) return dq_fail(error, DQ_USAGE, "builtin: a field between two commas is empty");
+    if (length >= sizeof field) return dq_fail(error, DQ_USAGE, "builtin: the field '%s...' is too long", field);
     if (read_setting(field, numbers, &status, error)) DQ_TRY(status);
     else used += (size_t)snprintf(changes + used, size - used, "%s%s", used ? "," : "", field);
     if (used >= size) return dq_fail(error, DQ_USAGE, "builtin: the list of changes is too long");
