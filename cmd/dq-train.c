@@ -277,7 +277,7 @@ static dq_status report(const work *w, dq_error *error) {
   return status;
 }
 
-// Hours of work should not end at a wrong path.
+// Opens the output before the training, so that a wrong path ends the command at once.
 static dq_status probe_output(const work *w, dq_error *error) {
   dq_output probe = {0};
   dq_status status = DQ_OK;

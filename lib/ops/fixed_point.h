@@ -12,10 +12,8 @@ typedef struct dq_float_requantization {
 } dq_float_requantization;
 
 // The fixed-point form: q = clamp(((sum * multiplier + 2^(shift - 1)) >> shift) + zero_point, low, high), in 64 bits,
-// where
-// >> rounds down, and 1 more or less at the sums that are listed as exceptions: there float32 rounds a product to the
-// other side of a tie.
-// Where many products lie at ties, half of the steps may be exceptions.
+// where >> rounds down, and 1 more or less at the sums that are listed as exceptions: there float32 rounds a product to
+// the other side of a tie. Where many products lie at ties, half of the steps may be exceptions.
 enum { DQ_FIXED_EXCEPTIONS = 160, DQ_FIXED_MOST_SHIFT = 46 };
 typedef struct dq_fixed_point {
   int32_t multiplier; // at least 0

@@ -40,9 +40,9 @@ typedef struct dq_observation {
 } dq_observation;
 
 // Runs the graph on the pictures and calls on_value, and that of what->also. Of several processes all call it with the
-// same arguments. DQ_BAD_INPUT: a named value does not exist
-// or has another type, or the data do not fit; DQ_UNSUPPORTED: `batch` is above 1 and a value does not consist of one
-// part for each picture; also statuses of dq_runner_open, dq_runner_each and on_value.
+// same arguments. DQ_BAD_INPUT: a named value does not exist or has another type, or the data do not fit;
+// DQ_UNSUPPORTED: `batch` is above 1 and a value does not consist of one part for each picture; also statuses of
+// dq_runner_open, dq_runner_each and on_value.
 dq_status dq_observe(const dq_observation *what, dq_observe_function on_value, void *user, const dq_context *context,
                      dq_error *error);
 

@@ -17,7 +17,7 @@ typedef struct late {
   dq_node **nodes; // [count]
   int64_t *rows, *types, *results, *counts, *shapes;
   dq_value **sums, **blocks, **sent; // [count], [count], [2 * exchanges]
-  size_t *bytes;                     // [count]: of a block; all processes have the same, and other numbers of blocks
+  size_t *bytes;                     // [count]: of a block, the same in all processes
   int count, exchanges, shape_count;
   int64_t numbers; // of all sums, at most MOST_OF_ALL
 } late;

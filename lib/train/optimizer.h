@@ -9,9 +9,8 @@ typedef enum dq_optimizer_kind {
   // v = momentum v + g + decay w; w = w - rate v
   DQ_OPTIMIZER_SGD,
   // m = beta1 m + (1 - beta1) g; v = beta2 v + (1 - beta2) g^2; w = w - rate (m' / (sqrt(v') + epsilon) + decay w),
-  // with
-  // m' = m / (1 - beta1^t) and v' = v / (1 - beta2^t) at step t = 1, 2, ... (Kingma and Ba, Adam, 2015, algorithm 1;
-  // the decay as in Loshchilov and Hutter, Decoupled Weight Decay Regularization, 2019, algorithm 2)
+  // with m' = m / (1 - beta1^t) and v' = v / (1 - beta2^t) at step t = 1, 2, ... (Kingma and Ba, Adam, 2015, algorithm
+  // 1; the decay as in Loshchilov and Hutter, Decoupled Weight Decay Regularization, 2019, algorithm 2)
   DQ_OPTIMIZER_ADAM,
 } dq_optimizer_kind;
 

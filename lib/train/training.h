@@ -30,8 +30,8 @@ typedef struct dq_trained {
   const char *name;  // of the initializer in the model
   const char *layer; // of the node that reads it, for messages
   dq_tensor *elements;
-  dq_tensor
-      *master; // of a weight that the model stores in float16: in float32, of which `elements` are rounded; or NULL
+  // Of a weight that the model stores in float16: the float32 numbers of which `elements` are rounded; else NULL.
+  dq_tensor *master;
   const dq_tensor *gradient;
   bool decays;                       // weight decay is for matrices and kernels, not for vectors
   bool is_scale;                     // it stays above a thousandth of what it was
@@ -69,12 +69,12 @@ typedef struct dq_training {
 // Fills *training, whatever it held: makes a model with one input and weights of float32 or float16 ready for training;
 // those of float16 are rounded to it in every step (lib/train/half_weights.h). The model and the context must outlive
 // the training; the model is not changed; `options` are read during the call. A batch that the model fixes is replaced
-// by that of the options. All activations of the batch that gradients read, the gradients, and
-// the weights a second time are in memory until the training is closed (dq_plan_memory_of, dq_schedule_bytes of its
-// session). The caller closes the training, also after a failure. DQ_UNSUPPORTED: the model has several inputs; or the
-// message names a node between a trained weight and the loss whose operator has no gradient, or which combines pictures
-// of different processes. DQ_BAD_INPUT: the model has no input, no output or no weight that is trained, or the output
-// does not suit the loss; DQ_USAGE: the batch is too small for the processes; else statuses as dq_session_open.
+// by that of the options. All activations of the batch that gradients read, the gradients, and the weights a second
+// time are in memory until the training is closed (dq_plan_memory_of, dq_schedule_bytes of its session). The caller
+// closes the training, also after a failure. DQ_UNSUPPORTED: the model has several inputs; or the message names a node
+// between a trained weight and the loss whose operator has no gradient, or which combines pictures of different
+// processes. DQ_BAD_INPUT: the model has no input, no output or no weight that is trained, or the output does not suit
+// the loss; DQ_USAGE: the batch is too small for the processes; else statuses as dq_session_open.
 //
 // Of several processes (context->processes) each computes a part of the batch, whole shards of it
 // (lib/kernels/reference/shards.h), and is given the pictures of its part; all processes make the same steps. A step
@@ -88,7 +88,8 @@ dq_status dq_training_optimizer(const dq_training *training, dq_optimizer *optim
 
 // Runs the batch that was written to training->input and training->targets, and updates the weights and the running
 // statistics. *loss receives the mean loss of the batch before the update. DQ_CONDITION: the loss, a gradient or a
-// statistic of the batch is not finite; the message has the layer, and nothing is updated.
+// statistic of the batch is not finite; the message has the layer, and nothing is updated. Else statuses as
+// dq_plan_run, after which nothing is updated either.
 dq_status dq_training_step(dq_training *training, dq_optimizer *optimizer, double rate, double *loss, dq_error *error);
 
 // The elements of all trained weights and running statistics, one behind the other, which dq_training_save copies to

@@ -349,9 +349,9 @@ static double cost_of_trial(const dq_trials *all) {
   return fmax(-plain_gain(all), -dq_score_gain_by_picture(&all->evaluator, &best, &now));
 }
 
-// Safe pairs in the layers where they cost least, as many as may be for PAIRS_MOST. With the ranges
-// of fewer pictures, which cut off more, a trial shows about half of what they cost. In all layers they are worth
-// more: the file is then right on every processor.
+// Chooses safe pairs in the layers where they cost least, as many as may be for PAIRS_MOST. With the ranges of fewer
+// pictures, which cut off more, a trial shows about half of what they cost. In all layers they are worth more: the file
+// is then right on every processor.
 static dq_status decide_pairs(dq_trials *all) {
   static const double EVERYWHERE_MOST = 0.3, PAIRS_MOST = 0.15; // dB
   enum { MOST_TRIALS = 2 };                                     // after the first

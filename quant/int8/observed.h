@@ -41,8 +41,8 @@ void dq_observed_close(dq_observed *seen); // allowed on a zeroed struct
 
 // These functions store a copy of a measurement in seen->arena, in the place of an earlier one.
 // dq_observed_store_calibration moves the histograms and leaves *calibration zeroed, also after a failure. *seen is
-// open; memory of an earlier copy stays until it is closed.
-// DQ_SYSTEM: there is no memory, and the earlier measurement stays.
+// open; memory of an earlier copy stays until it is closed. DQ_SYSTEM: there is no memory, and the earlier measurement
+// stays.
 dq_status dq_observed_store_absorption(dq_observed *seen, const dq_absorption *absorption, dq_error *error);
 dq_status dq_observed_store_equalization(dq_observed *seen, const dq_equalization *equalization, dq_error *error);
 dq_status dq_observed_store_calibration(dq_observed *seen, dq_calibration *calibration, dq_error *error);

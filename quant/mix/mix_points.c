@@ -249,7 +249,7 @@ dq_status dq_mix_observe(dq_mix_search_state *search, const uint8_t *choice, dou
   return DQ_OK;
 }
 
-// The sweeps let all observations have their say.
+// One correction undoes a part of those before it, so that all are made SWEEPS times.
 void dq_mix_correct(dq_mix_search_state *search) {
   enum { SWEEPS = 20 };
   for (int sweep = 0; sweep < SWEEPS; sweep++)

@@ -28,9 +28,9 @@ dq_status dq_absorption_measure(dq_absorption *absorption, const dq_observation 
 
 // Changes biases in the graph, which is indexed afterwards, and adds those that are missing: takes the amounts from the
 // bias in front and gives them, times the weights, to the biases behind. After a failure the graph may hold a part of
-// the changes and may only be freed. *restated (in the arena, *restated_count elements)
-// lists the values that differ from their originals from now on. DQ_BAD_INPUT names a value that cannot be absorbed, as
-// of a table of another network; DQ_SYSTEM: there is no memory.
+// the changes and may only be freed. *restated (in the arena, *restated_count elements) lists the values that differ
+// from their originals from now on. DQ_BAD_INPUT names a value that cannot be absorbed, as of a table of another
+// network; DQ_SYSTEM: there is no memory.
 dq_status dq_absorption_apply(dq_graph *graph, const dq_absorption *absorption, dq_arena *arena,
                               const dq_restated **restated, int *restated_count, dq_error *error);
 

@@ -9,7 +9,7 @@
 #include "lib/base/status.h"
 #include "lib/base/tensor.h"
 
-// Done in this order. 0: a change is not made.
+// What is changed, in the order in which it is; 0: a change is not made.
 typedef struct dq_augmentation {
   double colour;  // S: x becomes m + f (x - m) + s d with the mean m and the standard deviation d of the picture, and
                   // f uniform in 1 - S to 1 + S, s in -S to S

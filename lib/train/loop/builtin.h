@@ -19,8 +19,7 @@ typedef struct dq_builtin {
 bool dq_is_builtin(const char *text);
 
 // A training towards the answers of `teacher` on `data`, whose epochs are judged on `validation`; NULL: on the same
-// data. Sizes and the time limit are those of the hook, whose
-// command is not read yet.
+// data. Sizes and the time limit are those of the hook; its command is read by dq_builtin_parse.
 dq_builtin dq_builtin_of(const dq_graph *teacher, dq_data *data, dq_data *validation, dq_builtin_kind kind,
                          const dq_retrain_options *hook, const dq_context *context);
 
