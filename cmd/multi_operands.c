@@ -8,7 +8,7 @@
 // The keys, as options have rows; `name` is the key.
 static const dq_option keys[] = {
     {.name = "n", .type = DQ_OPTION_INT, .maximum = 10000, DQ_INTO(dq_multi_operand, instances)},
-    {.name = "fps", .type = DQ_OPTION_DOUBLE, .maximum = 1e6, .open_minimum = true, DQ_INTO(dq_multi_operand, rate)},
+    {.name = "fps", .type = DQ_OPTION_DOUBLE, .minimum = 1e-9, .maximum = 1e6, DQ_INTO(dq_multi_operand, rate)},
     {.name = "late", .type = DQ_OPTION_ENUM, .choices = "queue|drop", DQ_INTO(dq_multi_operand, late)},
     {.name = "deadline",
      .type = DQ_OPTION_TIME,

@@ -146,7 +146,7 @@ static void fail(arrival_run *load, dq_status status, const dq_error *error) {
   load->closing = true;
 }
 
-// Under the lock. The slot is the caller's; it is free again after a failure.
+// Under the lock. The slot is the caller's; after a failure no more requests are sent.
 static void submit(arrival_run *load, arrival_slot *slot, int64_t arrival) {
   const dq_source *source = &load->sources[slot->source];
   dq_source_record *record = &load->records[slot->source];

@@ -15,7 +15,8 @@ typedef enum dq_late_rule {
 typedef struct dq_source {
   int network;           // index in the queue
   int senders;           // 0: the network is there, and nobody sends it requests
-  double rate;           // requests each sender sends in a second; 0: the next when the last has ended, or by a trace
+  double rate;           // requests each sender sends in a second, 1e-9 to 1e6, so that the times of arrivals fit; 0:
+                         // the next when the last has ended, or by a trace
   dq_late_rule late;     // of requests by rate or trace
   int priority;          // as in dq_rank_facts
   double deadline;       // seconds from the arrival of a request to its deadline; 0: none

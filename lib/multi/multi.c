@@ -301,8 +301,8 @@ static bool is_ended(const dq_multi_request *request) {
 
 bool dq_multi_wait(dq_multi_request *request, double seconds) {
   dq_multi *multi = request->multi;
-  const double most = 1e9; // seconds, so that the sum below fits
-  int64_t limit = dq_nanoseconds() + (int64_t)(1e9 * (seconds < most ? seconds : most));
+  const double most = 1e9, limited = seconds < 0 ? 0 : seconds < most ? seconds : most; // so that the sum below fits
+  int64_t limit = dq_nanoseconds() + (int64_t)(1e9 * limited);
   struct timespec until = {.tv_sec = limit / 1000000000, .tv_nsec = limit % 1000000000};
   pthread_mutex_lock(&multi->lock);
   int waited = 0;

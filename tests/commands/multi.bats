@@ -68,6 +68,12 @@ needs_python() { command -v python3 >/dev/null || skip "no python3 to read JSON 
   tells 'told["run"]["frames"] == 6' c.json
 }
 
+@test "a request in thirty years: one arrives" {
+  needs_python
+  gives 0 dq-multi "$models/small.onnx,fps=1e-9" --duration 300ms --json a.json
+  tells 'told["networks"][0]["requests"] == 1 and told["run"]["seconds"] >= 0.3' a.json
+}
+
 @test "a trace: each line is a request of its network" {
   needs_python
   printf '# a comment\n0 first\n\n0.005 second\r\n0.005\tfirst\n 0.03  first \n' >trace
@@ -312,8 +318,9 @@ END
     gives 2 dq-multi "$m" "$m,$keys" --duration 10ms
     has "dq-multi: $m,$keys: $text"
   done <<'END'
-fps=0|fps=: '0' is out of range, allowed is over 0 to 1000000
-fps=-3|fps=: '-3' is out of range, allowed is over 0 to 1000000
+fps=0|fps=: '0' is out of range, allowed is 1e-09 to 1000000
+fps=1e-10|fps=: '1e-10' is out of range, allowed is 1e-09 to 1000000
+fps=-3|fps=: '-3' is out of range, allowed is 1e-09 to 1000000
 fps=nan|fps=: 'nan' is not a number
 n=-1|n=: '-1' is out of range, allowed is 0 to 10000
 n=two|n=: 'two' is not a whole number
