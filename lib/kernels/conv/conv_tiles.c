@@ -209,6 +209,7 @@ typedef struct stage {
   const uint32_t *planes; // expanded, or the input itself
   uint32_t *threads;      // scratch of thread 0
   int64_t columns;        // of a block
+  int64_t rest;           // columns behind all blocks: each block multiplies them by its part of the panels as well
   bool shared;            // by several threads: values read first come from other processors
   int64_t blocks, chunks; // tasks: blocks of columns times chunks of panels
 } stage;
@@ -376,28 +377,65 @@ static void pack_block(const stage *s, const block *b) {
                b->packed + at * depth);
 }
 
+// The columns behind all blocks, beside those of block `index`, which multiplies them by panels first_panel to end - 1.
+static block rest_beside(const stage *s, const block *b, int64_t index, int64_t *end) {
+  const dq_conv_plan *plan = s->call->plan;
+  block rest = *b;
+  rest.first = s->blocks * s->columns;
+  rest.count = dq_min_i64(s->rest, plan->shape.out_height * plan->shape.out_width - rest.first);
+  rest.first_panel = panels(plan) * index / s->blocks;
+  rest.packed += s->columns * plan->tiles.block_words;
+  *end = s->rest ? panels(plan) * (index + 1) / s->blocks : rest.first_panel;
+  return rest;
+}
+
 static void multiply_task(void *argument, int64_t task, int thread) {
   const stage *s = argument;
   const dq_conv_plan *plan = s->call->plan;
   int64_t index = task / s->chunks, chunk = task % s->chunks;
   int64_t outputs = plan->shape.out_height * plan->shape.out_width;
-  int64_t from = panels(plan) * chunk / s->chunks, end = panels(plan) * (chunk + 1) / s->chunks;
+  int64_t from = panels(plan) * chunk / s->chunks, end = panels(plan) * (chunk + 1) / s->chunks, rest_end;
   uint32_t *scratch = s->threads + (size_t)thread * thread_area(plan);
   int64_t *held = (int64_t *)(void *)scratch;
   block b = {.first = index * s->columns, .first_panel = from, .packed = scratch + HELD_WORDS};
   b.sums = b.packed + block_area(plan);
   b.widened = (float *)b.sums + sums_area(plan);
   b.count = dq_min_i64(s->columns, outputs - b.first);
+  block rest = rest_beside(s, &b, index, &rest_end);
   for (int64_t k = 0; k < plan->depth; k += plan->tiles.block_words) {
-    b.depth_from = k;
-    b.depth_end = dq_min_i64(plan->depth, k + plan->tiles.block_words);
-    if (*held != index) pack_block(s, &b);
-    for (int64_t panel = from; panel < end; panel++) multiply_panel(s, &b, panel);
+    rest.depth_from = b.depth_from = k;
+    rest.depth_end = b.depth_end = dq_min_i64(plan->depth, k + plan->tiles.block_words);
+    if (*held != index) {
+      pack_block(s, &b);
+      pack_block(s, &rest);
+    }
+    for (int64_t panel = from; panel < end; panel++) {
+      multiply_panel(s, &b, panel);
+      if (panel >= rest.first_panel && panel < rest_end) multiply_panel(s, &rest, panel);
+    }
   }
   *held = plan->depth <= plan->tiles.block_words ? index : -1;
 }
 
-// Tasks by which all threads have something to do: by_place, blocks of columns as even as they can be.
+// Divides the columns, in halves of a tile's width, into equal blocks of whole tiles for all threads; what is left is
+// multiplied beside each. If that does not fit, into blocks as even as they can be; so too where sums are rounded
+// behind a panel, which takes as long for a few columns as for many.
+static void divide_columns(stage *s, int64_t half, int64_t halves, int threads) {
+  const dq_conv_plan *plan = s->call->plan;
+  int64_t width = plan->multiply->columns;
+  s->blocks = dq_ceil_div(s->blocks, threads) * threads;
+  int64_t columns = halves / s->blocks * half, rest = halves % s->blocks * half;
+  bool fits = columns + dq_ceil_div(rest, width) * width <= plan->tiles.block_columns;
+  if (plan->float32 && !plan->half && columns && columns % width == 0 && fits) {
+    s->columns = columns;
+    s->rest = rest;
+    return;
+  }
+  s->columns = dq_ceil_div(halves, s->blocks) * half;
+  s->blocks = dq_ceil_div(halves * half, s->columns);
+}
+
+// Tasks by which all threads have something to do.
 static void choose_tasks(stage *s, int threads) {
   enum { TASKS = 4 }; // of a thread
   const dq_conv_plan *plan = s->call->plan;
@@ -407,11 +445,7 @@ static void choose_tasks(stage *s, int threads) {
   s->blocks = dq_ceil_div(halves * half, s->columns);
   s->chunks = 1;
   if (threads == 1) return;
-  if (dq_conv_by_place(plan, threads)) {
-    s->blocks = dq_ceil_div(s->blocks, threads) * threads;
-    s->columns = dq_ceil_div(halves, s->blocks) * half;
-    s->blocks = dq_ceil_div(halves * half, s->columns);
-  }
+  if (dq_conv_by_place(plan, threads)) divide_columns(s, half, halves, threads);
   int64_t tasks =
       plan->depth <= plan->tiles.block_words || plan->flat ? TASKS : TASKS / 2; // panels are packed for each
   s->chunks = dq_min_i64(panels(plan), dq_ceil_div(tasks * threads, s->blocks));
