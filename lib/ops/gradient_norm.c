@@ -3,6 +3,7 @@
 
 #include "lib/base/sizes.h"
 #include "lib/kernels/reference/shards.h"
+#include "lib/kernels/table/kernel_table.h"
 #include "lib/ops/elementwise.h"
 #include "lib/ops/gradient.h"
 #include "lib/ops/picture_sums.h"
@@ -33,46 +34,77 @@ static planes planes_of(const dq_op *op, const dq_tensor *x) {
                   .first_shard = dq_first_shard(op, x->dims[0])};
 }
 
-// The sum over the batch of `term`, an expression of the elements x and y of two tensors at the same place, of one
-// channel: planes by lanes, shards in their tree.
-#define DEFINE_CHANNEL_SUM(name, type, term)                                                                           \
-  static dq_shard_sums name(const planes *p, const void *xs, const void *ys, int64_t channel, double shift) {          \
-    const type mean = (type)shift;                                                                                     \
+// Sums of one channel over the batch, of the planes of a shard at a time; sums[1] of products only.
+static void add_planes(const planes *p, dq_planes form, dq_shard_sums sums[2]) {
+  dq_plane_sums_function *add = DQ_KERNEL_FUNCTION(plane_sums, p->op->context ? p->op->context->cpu : 0);
+  const int64_t shard = DQ_SHARD * form.step;
+  for (int64_t n = 0; n < p->batch; n += DQ_SHARD, form.x += shard) {
+    double totals[2];
+    form.planes = dq_min_i64(DQ_SHARD, p->batch - n);
+    add(&form, totals);
+    dq_shard_add(&sums[0], totals[0]);
+    if (!form.y) continue;
+    dq_shard_add(&sums[1], totals[1]);
+    form.y += shard;
+  }
+}
+
+// In float64: the sum of `term`, an expression of the elements x and y of two tensors at the same place.
+#define DEFINE_CHANNEL_SUM(name, term)                                                                                 \
+  static dq_shard_sums name(const planes *p, const double *xs, const double *ys, int64_t channel, double mean) {       \
     dq_shard_sums sums = {.first = p->first_shard};                                                                    \
     (void)mean;                                                                                                        \
     for (int64_t n = 0; n < p->batch;) {                                                                               \
       double total = 0;                                                                                                \
       for (int64_t end = dq_min_i64(p->batch, n + DQ_SHARD); n < end; n++) {                                           \
-        const type *x = (const type *)xs + (n * p->channels + channel) * p->plane;                                     \
-        const type *y = (const type *)ys + (n * p->channels + channel) * p->plane;                                     \
+        const double *x = xs + (n * p->channels + channel) * p->plane;                                                 \
+        const double *y = ys + (n * p->channels + channel) * p->plane;                                                 \
         (void)y;                                                                                                       \
-        DQ_LANE_SUM(type, p->plane, term, total);                                                                      \
+        DQ_LANE_SUM(double, p->plane, term, total);                                                                    \
       }                                                                                                                \
       dq_shard_add(&sums, total);                                                                                      \
     }                                                                                                                  \
     return sums;                                                                                                       \
   }
-#define DEFINE_SUMS(symbol, type)                                                                                      \
-  DEFINE_CHANNEL_SUM(sum_##symbol, type, x[i])                                                                         \
-  DEFINE_CHANNEL_SUM(squares_##symbol, type, (x[i] - mean) * (x[i] - mean))                                            \
-  DEFINE_CHANNEL_SUM(products_##symbol, type, (x[i] - mean) * y[i])
-DEFINE_SUMS(F32, float)
-DEFINE_SUMS(F64, double)
-#define BY_TYPE(name, tensor) ((tensor)->type == DQ_F64 ? name##_F64 : name##_F32)
+DEFINE_CHANNEL_SUM(sum, x[i])
+DEFINE_CHANNEL_SUM(squares, (x[i] - mean) * (x[i] - mean))
+DEFINE_CHANNEL_SUM(products, (x[i] - mean) * y[i])
 
-// z = a x + b y + c over the planes of a channel, with x - mean in the place of x.
-#define DEFINE_COMBINE(name, type)                                                                                     \
-  static void name(const planes *p, const void *xs, const void *ys, void *zs, int64_t channel, const double *terms) {  \
-    const type a = (type)terms[0], b = (type)terms[1], c = (type)terms[2], mean = (type)terms[3];                      \
-    for (int64_t n = 0; n < p->batch; n++) {                                                                           \
-      const int64_t at = (n * p->channels + channel) * p->plane;                                                       \
-      const type *x = (const type *)xs + at, *y = (const type *)ys + at;                                               \
-      type *z = (type *)zs + at;                                                                                       \
-      _Pragma("GCC ivdep") for (int64_t i = 0; i < p->plane; i++) z[i] = a * (x[i] - mean) + b * y[i] + c;             \
-    }                                                                                                                  \
+// sums[0] of the terms of one channel, and with products sums[1] of y; y: NULL without products.
+static void add_channel(const planes *p, dq_plane_terms kind, const dq_tensor *x, const dq_tensor *y, int64_t channel,
+                        double mean, dq_shard_sums sums[2]) {
+  const int64_t at = channel * p->plane;
+  sums[0] = sums[1] = (dq_shard_sums){.first = p->first_shard};
+  if (x->type == DQ_F32) {
+    const dq_planes form = {.x = (const float *)x->data + at,
+                            .y = y ? (const float *)y->data + at : NULL,
+                            .elements = p->plane,
+                            .step = p->channels * p->plane,
+                            .mean = (float)mean,
+                            .kind = kind};
+    add_planes(p, form, sums);
+  } else if (y) {
+    sums[0] = products(p, x->data, y->data, channel, mean);
+    sums[1] = sum(p, y->data, y->data, channel, 0);
+  } else {
+    sums[0] = (kind == DQ_PLANE_SUM ? sum : squares)(p, x->data, x->data, channel, mean);
   }
-DEFINE_COMBINE(combine_F32, float)
-DEFINE_COMBINE(combine_F64, double)
+}
+
+// z = a (x - mean) + b y + c over the planes of a channel; terms: a, b, c, mean.
+static void combine(const planes *p, const dq_tensor *x, const dq_tensor *y, int64_t channel, const double *terms) {
+  dq_combine_function *rows = DQ_KERNEL_FUNCTION(combine, p->op->context ? p->op->context->cpu : 0);
+  const float rounded[] = {(float)terms[0], (float)terms[1], (float)terms[2], (float)terms[3]};
+  void *z = p->op->outputs[0]->data;
+  for (int64_t n = 0; n < p->batch; n++) {
+    const int64_t at = (n * p->channels + channel) * p->plane;
+    if (x->type == DQ_F32)
+      rows((const float *)x->data + at, (const float *)y->data + at, (float *)z + at, p->plane, rounded);
+    for (int64_t i = at; x->type == DQ_F64 && i < at + p->plane; i++)
+      ((double *)z)[i] =
+          terms[0] * (((const double *)x->data)[i] - terms[3]) + terms[1] * ((const double *)y->data)[i] + terms[2];
+  }
+}
 
 static dq_status check_vectors(const dq_op *op, int first, const dq_tensor *x) {
   if (x->rank < 2) return dq_op_fail(op, DQ_BAD_INPUT, "the input has %d dimensions, expected 2 or more", x->rank);
@@ -92,10 +124,10 @@ static dq_status infer_channels(dq_op *op, const dq_tensor *x, int first) {
 
 // Stores a sum: the whole one in sums[which], or where processes have to add it its blocks, of `all` sums that are
 // added together.
-static void store_sum(const planes *p, dq_shard_sums sums, int which, int all, int64_t channel) {
-  if (!p->blocks) p->sums[which][channel] = dq_shard_total(&sums);
+static void store_sum(const planes *p, dq_shard_sums *sums, int which, int all, int64_t channel) {
+  if (!p->blocks) p->sums[which][channel] = dq_shard_total(sums);
   else
-    for (int b = 0; b < sums.depth; b++) p->blocks[(b * all + which % all) * p->channels + channel] = sums.waiting[b];
+    for (int b = 0; b < sums->depth; b++) p->blocks[(b * all + which % all) * p->channels + channel] = sums->waiting[b];
 }
 
 // Two sums for each channel, and with processes the blocks of both.
@@ -150,16 +182,20 @@ static dq_status over_channels(planes *p, const stage *list, int count) {
 static void sum_span(void *argument, int64_t from, int64_t to) {
   const planes *p = argument;
   const dq_tensor *x = p->op->inputs[0];
-  for (int64_t channel = from; channel < to; channel++)
-    store_sum(p, BY_TYPE(sum, x)(p, x->data, x->data, channel, 0), 0, 1, channel);
+  dq_shard_sums sums[2];
+  for (int64_t channel = from; channel < to; channel++) {
+    add_channel(p, DQ_PLANE_SUM, x, NULL, channel, 0, sums);
+    store_sum(p, &sums[0], 0, 1, channel);
+  }
 }
 
 static void squares_span(void *argument, int64_t from, int64_t to) {
   const planes *p = argument;
   const dq_tensor *x = p->op->inputs[0];
+  dq_shard_sums sums[2];
   for (int64_t channel = from; channel < to; channel++) {
-    const double mean = p->sums[0][channel] / p->count;
-    store_sum(p, BY_TYPE(squares, x)(p, x->data, x->data, channel, mean), 1, 1, channel);
+    add_channel(p, DQ_PLANE_SQUARES, x, NULL, channel, p->sums[0][channel] / p->count, sums);
+    store_sum(p, &sums[0], 1, 1, channel);
   }
 }
 
@@ -170,7 +206,7 @@ static void normalize_span(void *argument, int64_t from, int64_t to) {
     const double mean = p->sums[0][channel] / p->count, variance = p->sums[1][channel] / p->count;
     const double factor = dq_tensor_get(p->op->inputs[1], channel) / sqrt(variance + p->epsilon);
     const double terms[] = {factor, 0, dq_tensor_get(p->op->inputs[2], channel), mean};
-    BY_TYPE(combine, x)(p, x->data, x->data, p->op->outputs[0]->data, channel, terms);
+    combine(p, x, x, channel, terms);
     dq_tensor_set(p->op->outputs[1], channel, mean);
     dq_tensor_set(p->op->outputs[2], channel, variance);
   }
@@ -193,10 +229,11 @@ static dq_status run_train(dq_op *op) {
 static void products_span(void *argument, int64_t from, int64_t to) {
   const planes *p = argument;
   const dq_tensor *const *in = p->op->inputs, *g = in[0], *x = in[1];
+  dq_shard_sums sums[2];
   for (int64_t channel = from; channel < to; channel++) {
-    const double mean = dq_tensor_get(in[3], channel);
-    store_sum(p, BY_TYPE(sum, x)(p, g->data, g->data, channel, 0), 0, 2, channel);
-    store_sum(p, BY_TYPE(products, x)(p, x->data, g->data, channel, mean), 1, 2, channel);
+    add_channel(p, DQ_PLANE_PRODUCTS, x, g, channel, dq_tensor_get(in[3], channel), sums);
+    store_sum(p, &sums[1], 0, 2, channel);
+    store_sum(p, &sums[0], 1, 2, channel);
   }
 }
 
@@ -210,7 +247,7 @@ static void gradient_span(void *argument, int64_t from, int64_t to) {
     const double step = dq_tensor_get(in[2], channel) * factor;
     double terms[] = {0, step, 0, mean};
     if (p->training) terms[0] = -step * factor * product / p->count, terms[2] = -step * sum / p->count;
-    BY_TYPE(combine, x)(p, x->data, g->data, p->op->outputs[0]->data, channel, terms);
+    combine(p, x, g, channel, terms);
     dq_tensor_set(p->op->outputs[1], channel, product);
     dq_tensor_set(p->op->outputs[2], channel, sum);
   }
@@ -268,6 +305,7 @@ typedef struct columns {
   }
 DEFINE_COLUMN(column_F32, float)
 DEFINE_COLUMN(column_F64, double)
+#define BY_TYPE(name, tensor) ((tensor)->type == DQ_F64 ? name##_F64 : name##_F32)
 
 static void column_span(void *argument, int64_t from, int64_t to) {
   const columns *c = argument;

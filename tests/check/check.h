@@ -82,8 +82,8 @@ check_case check_gemm_f32, check_gemm_int8;
 check_case check_f32_expand, check_f16_expand, check_f16_pairs_expand, check_i16_expand, check_u8s8_expand,
     check_copy_rows;
 check_case check_requantize, check_halves, check_halves_leaky, check_quantize, check_dequantize, check_range,
-    check_bins, check_moments, check_squares, check_lookup, check_ramps, check_pair, check_maximum, check_maximum_f32,
-    check_maximum_f16, check_functions, check_tail, check_audit;
+    check_bins, check_moments, check_squares, check_planes, check_combine, check_lookup, check_ramps, check_pair,
+    check_maximum, check_maximum_f32, check_maximum_f16, check_functions, check_tail, check_audit;
 
 // ---- Benchmarks ----
 void bench_all(unsigned cpu, const char *only);

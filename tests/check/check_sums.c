@@ -82,3 +82,61 @@ void check_squares(checker *c) {
   input_free(&exact);
   input_free(&other);
 }
+
+// One of the sums of dq_planes by its definition; `kind` DQ_PLANE_SUM: of y where there is one.
+static double plane_total(const dq_planes *p, dq_plane_terms kind) {
+  double total = 0;
+  for (int64_t n = 0; n < p->planes; n++) {
+    float lanes[16] = {0};
+    for (int64_t i = 0; i < p->elements; i++) {
+      const float x = p->x[n * p->step + i], y = p->y ? p->y[n * p->step + i] : x, d = x - p->mean;
+      lanes[i % 16] += kind == DQ_PLANE_SUM ? y : kind == DQ_PLANE_SQUARES ? d * d : d * y;
+    }
+    for (int i = 0; i < 16; i++) total += (double)lanes[i];
+  }
+  return total;
+}
+
+static bool same_total(double a, double b) { return a == b || (isnan(a) && isnan(b)); }
+
+void check_planes(checker *c) {
+  dq_planes p = {.planes = between(c, 0, 9), .elements = array_size(c), .kind = (dq_plane_terms)between(c, 0, 2)};
+  p.step = p.elements + between(c, 0, 40);
+  const int64_t count = p.planes * p.step, read = p.planes ? count - p.step + p.elements : 0;
+  input_buffer x = input_new((size_t)read * 4), y = input_new((size_t)read * 4);
+  const int mode = (int)between(c, 0, FLOAT_MODES - 1);
+  fill_floats(c, x.data, read, mode);
+  fill_floats(c, y.data, read, mode);
+  fill_floats(c, &p.mean, 1, FLOATS_NORMAL);
+  p.x = x.data, p.y = p.kind == DQ_PLANE_PRODUCTS ? y.data : NULL;
+  double totals[2];
+  DQ_KERNEL_FUNCTION(plane_sums, c->cpu)(&p, totals);
+  bool good = same_total(totals[0], plane_total(&p, p.kind));
+  if (p.y) good = good && same_total(totals[1], plane_total(&p, DQ_PLANE_SUM));
+  finish_array(c, good, "sums of planes", p.elements);
+  input_free(&x);
+  input_free(&y);
+}
+
+void check_combine(checker *c) {
+  const int64_t count = array_size(c);
+  const int mode = (int)between(c, 0, FLOAT_MODES - 1);
+  input_buffer x = input_new((size_t)count * 4), y = input_new((size_t)count * 4);
+  output_buffer found = output_new((size_t)count * 4, (size_t)between(c, 0, 15) * 4);
+  output_buffer expected = output_new((size_t)count * 4, 0);
+  float terms[4];
+  fill_floats(c, x.data, count, mode);
+  fill_floats(c, y.data, count, mode);
+  fill_floats(c, terms, 4, FLOATS_NORMAL);
+  for (int64_t i = 0; i < count; i++) {
+    const volatile float difference = ((float *)x.data)[i] - terms[3], second = terms[1] * ((float *)y.data)[i];
+    const volatile float first = terms[0] * difference, sum = first + second;
+    ((float *)expected.data)[i] = sum + terms[2];
+  }
+  DQ_KERNEL_FUNCTION(combine, c->cpu)(x.data, y.data, found.data, count, terms);
+  finish_array(c, same_floats(expected.data, found.data, count) && output_guards_hold(&found), "combination", count);
+  input_free(&x);
+  input_free(&y);
+  output_free(&found);
+  output_free(&expected);
+}

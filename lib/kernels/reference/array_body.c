@@ -97,3 +97,9 @@ void DQ_FOR_SET(dq_squares)(const float *restrict exact, const float *restrict o
   sums[0] = (signal[0] + signal[1]) + (signal[2] + signal[3]);
   sums[1] = (noise[0] + noise[1]) + (noise[2] + noise[3]);
 }
+
+void DQ_FOR_SET(dq_combine)(const float *restrict x, const float *restrict y, float *restrict z, int64_t count,
+                            const float terms[4]) {
+  const float a = terms[0], b = terms[1], c = terms[2], mean = terms[3];
+  for (int64_t i = 0; i < count; i++) z[i] = a * (x[i] - mean) + b * y[i] + c;
+}

@@ -403,6 +403,19 @@ typedef dq_maximum_function dq_maximum_8_function, dq_maximum_f32_function, dq_m
 typedef void dq_add_8_function(const dq_pair_row *row);
 typedef dq_add_8_function dq_multiply_8_function;
 typedef void dq_range_function(const float *input, int64_t count, dq_range *range);
+// Sums over `planes` planes of `elements` elements, `step` elements apart: totals[0] of x, (x - mean)^2 or (x - mean)
+// y, and with the last of these totals[1] of y. Bits: a plane is added by DQ_LANE_SUM (shards.h) in float32, to the
+// total of the planes before it, from 0 on.
+typedef enum dq_plane_terms { DQ_PLANE_SUM, DQ_PLANE_SQUARES, DQ_PLANE_PRODUCTS } dq_plane_terms;
+typedef struct dq_planes {
+  const float *x, *y; // y: products only
+  int64_t planes, elements, step;
+  float mean;
+  dq_plane_terms kind;
+} dq_planes;
+typedef void dq_plane_sums_function(const dq_planes *planes, double totals[2]);
+// z[i] = (a (x[i] - mean) + b y[i]) + c, each operation rounded; terms: a, b, c, mean.
+typedef void dq_combine_function(const float *x, const float *y, float *z, int64_t count, const float terms[4]);
 // bins[i] = half + floor(input[i] / 2^exponent), of |input[i]| < 2^(exponent + 23).
 typedef void dq_bins_function(const float *input, int64_t count, int exponent, int32_t half, int32_t *bins);
 // sums[0] = sum of input[i], sums[1] = sum of input[i]^2 in float64 over `count`; element i is added in partial sum i

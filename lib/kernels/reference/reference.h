@@ -23,6 +23,7 @@ dq_f16_tile_function dq_f16_tile_c;
 dq_f32_correlate_function dq_f32_correlate_c;
 dq_f32_window_function dq_f32_window_c;
 dq_f32_taps_function dq_f32_taps_c;
+dq_plane_sums_function dq_plane_sums_c;
 dq_f16_window_function dq_f16_window_c;
 dq_i16_correlate_function dq_i16_correlate_c;
 dq_winograd_input_function dq_winograd_input_c;
