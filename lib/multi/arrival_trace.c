@@ -47,7 +47,17 @@ static dq_status read_line(reader *from, char *line, dq_error *error) {
   return DQ_OK;
 }
 
+// A text ends at its first zero byte, so that lines behind it would be left out.
+static dq_status check_text(const dq_file *file, dq_error *error) {
+  const uint8_t *zero = file->size ? memchr(file->data, 0, file->size) : NULL;
+  int64_t line = 1;
+  if (!zero) return DQ_OK;
+  for (const uint8_t *c = file->data; c < zero; c++) line += *c == '\n';
+  return dq_fail(error, DQ_BAD_INPUT, "line %" PRId64 " has a zero byte, expected text", line);
+}
+
 static dq_status read_lines(reader *from, const dq_file *file, dq_error *error) {
+  DQ_TRY(check_text(file, error));
   char *text = dq_arena_strndup(from->arena, (const char *)file->data, file->size), *rest = text;
   if (!text) return dq_fail_memory(error, file->size);
   int64_t lines = 1, number = 0;

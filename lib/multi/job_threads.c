@@ -43,7 +43,7 @@ static void forget(dq_thread_choice *choice, int count) {
   choice->known = count;
 }
 
-// How far apart the next stretches of the other way are. `clear`: the chosen way is the better one beyond doubt.
+// How far apart the next stretches of the other way are. `clear`: by the interval the chosen way is the better one.
 static void set_gap(dq_thread_choice *choice, bool clear) {
   const bool opposite = choice->differences[choice->known - 1] < 0;
   if (!clear && choice->known < DQ_THREAD_STRETCHES) choice->gap = 1;
@@ -54,8 +54,9 @@ static void set_gap(dq_thread_choice *choice, bool clear) {
 
 // After a stretch of the other way, whose difference is the last one.
 static void judge(dq_thread_choice *choice) {
-  const double *last = choice->differences + choice->known - 2;
-  if (choice->known > LEAST && last[0] < 0 && last[1] < 0 && mean_of(choice->differences, choice->known - 2) > 0)
+  const int before = choice->known - 2; // the last two
+  if (choice->known > LEAST && choice->differences[before] < 0 && choice->differences[before + 1] < 0 &&
+      mean_of(choice->differences, before) > 0)
     forget(choice, 2);
   const bool enough = choice->known >= LEAST;
   const double mean = mean_of(choice->differences, choice->known);

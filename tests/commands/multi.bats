@@ -376,6 +376,7 @@ nan camera\n|line 1: 'nan camera' is not a time in seconds and a name
 1 camera\n0.5 camera\n|line 2: the time is 0.5 s, after 1 s in a line before; expected times in order
 0 camra\n|line 1: there is no network 'camra'
 # nothing\n|no line has a request
+0 camera\n\0001 camera\n|line 2 has a zero byte
 END
   gives 3 dq-multi "$m,name=camera" --trace /dev/null
   gives 5 dq-multi "$m" --trace missing
