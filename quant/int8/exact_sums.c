@@ -1,6 +1,4 @@
 // Additions of quantized values that are not rounded (quant/numeric/common_scale.h).
-#include <string.h>
-
 #include "quant/numeric/common_scale.h"
 #include "quant/int8/stages.h"
 
@@ -11,9 +9,8 @@ static bool has_own_scale(const dq_int8_job *job, int root) {
   return choice->quantized && !choice->constant && choice->range.low < choice->range.high;
 }
 
-static bool are_alike(const dq_tensor *a, const dq_tensor *b) {
-  return a->rank == b->rank && !memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims);
-}
+// Shapes that depend on elements are not known, and may differ.
+static bool are_alike(const dq_tensor *a, const dq_tensor *b) { return a->rank >= 0 && dq_tensor_same_shape(a, b); }
 
 // A quantized addition of two values of equal shapes; `link` has the values whose parameters hold.
 static bool find_link(const dq_int8_job *job, const dq_node *node, dq_sum_link *link) {

@@ -11,7 +11,8 @@
 
 typedef struct dq_summed_value {
   const dq_histogram *histogram;
-  dq_range_pair range; // input and result: dq_common_scales changes the range of a value that gets a common scale
+  // Input, low < high, and result: dq_common_scales changes the range of a value that gets a common scale.
+  dq_range_pair range;
 } dq_summed_value;
 
 // An addition sum = left + right of equal shapes; three different indices into the list of values.
