@@ -2,6 +2,8 @@
 // that knows rows, transpositions and repetitions.
 #include "lib/ops/strided.h"
 
+#include "lib/kernels/array/array.h"
+
 #include <string.h>
 
 enum { TILE = 16, BLOCK_BYTES = 1 << 16 };
@@ -123,7 +125,18 @@ typedef struct job {
   size_t size;
   const char *from;
   char *to;
+  dq_f32_columns_function *transpose; // where rows and columns change places; NULL: loops
 } job;
+
+static void transpose_block(const job *j, const block *b, const char *from, char *to) {
+  dq_columns columns = {.from = (const float *)(const void *)from,
+                        .from_stride = b->from_step,
+                        .rows = b->count,
+                        .columns = b->rows,
+                        .to = (float *)(void *)to,
+                        .to_stride = b->to_row};
+  j->transpose(&columns);
+}
 
 static void copy_item(void *argument, int64_t item, int thread) {
   (void)thread;
@@ -148,6 +161,10 @@ static void copy_item(void *argument, int64_t item, int thread) {
   }
   const char *source = j->from + from * (int64_t)j->size;
   char *target = j->to + to * (int64_t)j->size;
+  if (j->transpose) {
+    transpose_block(j, &b, source, target);
+    return;
+  }
   switch (j->size) { // constants, so that each has its own loops
   case 1: copy_block(&b, source, target, 1); break;
   case 2: copy_block(&b, source, target, 2); break;
@@ -164,6 +181,9 @@ void dq_strided_copy(const dq_op *op, const dq_strided *plan, size_t size, const
   int row = flat.rank - 2, inner = flat.rank - 1;
   job j = {.plan = &flat, .size = size, .from = from, .to = to};
   j.all = (block){flat.dims[row], flat.dims[inner], flat.from[row], flat.from[inner], flat.to[row], flat.to[inner]};
+  bool transposed = j.all.from_row == 1 && j.all.from_step != 1 && j.all.to_step == 1;
+  if (size == 4 && transposed && j.all.rows >= TILE && j.all.count >= TILE && op->context)
+    j.transpose = dq_transpose_32(op->context->cpu);
   int64_t row_bytes = j.all.count * (int64_t)size;
   if (j.all.rows == 1) {
     j.blocks = row_bytes / BLOCK_BYTES + 1;

@@ -209,6 +209,28 @@ static void test_long_slices(void **state) {
     }
 }
 
+// Matrices larger than the squares that are turned in registers, of any 4 bytes: 2139095041 are those of a signalling
+// NaN.
+static void test_large_transpositions(void **state) {
+  (void)state;
+  enum { MATRICES = 2, ROWS = 37, COLUMNS = 301 };
+  static const int types[] = {DQ_F32, DQ_I32, DQ_U8};
+  static double elements[MATRICES * ROWS * COLUMNS], expected[MATRICES * ROWS * COLUMNS];
+  for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+    for (int i = 0; i < MATRICES * ROWS * COLUMNS; i++) {
+      int matrix = i / (ROWS * COLUMNS), row = i / COLUMNS % ROWS, column = i % COLUMNS;
+      elements[i] = types[t] == DQ_I32 ? 2139095041 - i : (7 * i + i / 251) % 251;
+      expected[(matrix * COLUMNS + column) * ROWS + row] = elements[i];
+    }
+    harness h;
+    harness_open(&h, "", "Transpose", 13);
+    harness_numbers(&h, 0, types[t], DIMS(MATRICES, ROWS, COLUMNS), elements);
+    dq_node_set_ints(h.graph, h.node, "perm", (int64_t[]){0, 2, 1}, 3);
+    harness_gives(&h, types[t], DIMS(MATRICES, COLUMNS, ROWS), expected);
+    harness_close(&h);
+  }
+}
+
 static void test_gather_refuses_indices_outside(void **state) {
   (void)state;
   harness h;
@@ -291,6 +313,7 @@ int main(void) {
       cmocka_unit_test(test_split),
       cmocka_unit_test(test_slice),
       cmocka_unit_test(test_long_slices),
+      cmocka_unit_test(test_large_transpositions),
       cmocka_unit_test(test_gather_refuses_indices_outside),
       cmocka_unit_test(test_scatter_reduces),
       cmocka_unit_test(test_pad),

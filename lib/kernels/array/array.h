@@ -38,6 +38,9 @@ void dq_dequantize_s32(const int32_t *input, float scale, float *output, int64_t
 // The function that looks bytes up in a table of 256 bytes (dq_lookup_function of forms.h), static, for the features
 // `cpu`; never NULL.
 dq_lookup_function *dq_lookup(unsigned cpu);
+// The function that transposes matrices of elements of 4 bytes of any type (dq_columns of forms.h, without `ends`),
+// static, for the features `cpu`; NULL: loops over elements are as fast.
+dq_f32_columns_function *dq_transpose_32(unsigned cpu);
 // Finds two lines that give a table of 256 bytes, proven on all bytes, in about 0.1 ms. False: there are none, as the
 // table is not convex or a rounding falls otherwise, or this machine looks bytes up as quickly.
 bool dq_ramps_find(unsigned cpu, const uint8_t *table, dq_ramps *ramps);

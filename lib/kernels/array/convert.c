@@ -57,6 +57,11 @@ dq_maximum_function *dq_maximum_f32(unsigned cpu) { return by_vectors(DQ_OPERATI
 
 dq_maximum_function *dq_maximum_f16(unsigned cpu) { return by_vectors(DQ_OPERATION_maximum_f16, cpu); }
 
+dq_f32_columns_function *dq_transpose_32(unsigned cpu) {
+  const dq_kernel *row = dq_kernel_find(DQ_OPERATION_f32_columns, cpu);
+  return row->feature ? (dq_f32_columns_function *)row->function : NULL;
+}
+
 dq_range dq_find_range(unsigned cpu, const float *input, int64_t count) {
   dq_range range;
   DQ_KERNEL_FUNCTION(range, cpu)(input, count, &range);
