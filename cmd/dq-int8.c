@@ -204,8 +204,8 @@ static const dq_option rows[] = {
         int8_options, bounds.agreement, .group = "Quantization",
         .help = "leave layers in float until P percent of the answers are those in float; exit 1 if not",
         .details = "Answers are classes, texts, classes of points, masks or boxes, as the outputs stand for. Both "
-                   "figures are those of the table of outputs, on pictures of --eval, or on the last of --data with "
-                   "ranges of the others."),
+                   "figures are those of the table of outputs, on pictures of --eval, or on some of --data with "
+                   "ranges of others."),
     {.name = "all-int8",
      .type = DQ_OPTION_FLAG,
      .group = "Quantization",

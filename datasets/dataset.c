@@ -10,6 +10,10 @@
 void dq_data_free(dq_data *data) {
   if (!data) return;
   for (int i = 0; i < data->part_count; i++) dq_data_free(data->parts[i]);
+  if (data->viewed) {
+    dq_arena_free(data->arena);
+    return;
+  }
   if (data->reader && data->reader->close) data->reader->close(data);
   if (data->source && data->source->close && data->state && !data->borrowed) data->source->close(data->state);
   dq_arena_free(data->arena);
@@ -83,6 +87,11 @@ static dq_status check_picture_shape(const dq_data *data, const dq_picture_shape
 
 dq_status dq_data_set_shape(dq_data *data, const dq_tensor *input, dq_error *error) {
   dq_picture_shape shape, *known = &data->shape;
+  if (data->viewed) {
+    DQ_TRY(dq_data_set_shape(data->viewed, input, error));
+    data->shape = data->viewed->shape;
+    return DQ_OK;
+  }
   DQ_TRY(read_shape(&shape, input, error));
   bool same = known->channels == shape.channels && known->height == shape.height && known->width == shape.width &&
               known->channels_last == shape.channels_last;
@@ -130,6 +139,7 @@ dq_status dq_data_read(const dq_data *data, int64_t index, float *values, dq_sam
   info->view = (dq_view){.scale_x = 1, .scale_y = 1};
   if (index < 0 || index >= data->count)
     return dq_fail(error, DQ_BAD_INPUT, "picture %" PRId64 " of %" PRId64, index, data->count);
+  if (data->viewed) return dq_data_read(data->viewed, data->order[index], values, info, error);
   if (data->part_count && !values) return dq_data_read(data->parts[data->main_part], index, NULL, info, error);
   int64_t inner = data->order ? data->order[index] : index;
   if (data->reader) data->reader->describe(data, inner, info);

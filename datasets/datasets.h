@@ -113,6 +113,12 @@ const char *dq_data_preprocess_text(const dq_data *data);
 // shape; DQ_USAGE: the preprocessing has a crop of another size.
 dq_status dq_data_set_shape(dq_data *data, const dq_tensor *input, dq_error *error);
 
+// Opens a view of the data in which picture i is picture order[i] of the data, for 0 <= i < count; of data with several
+// parts every part has that order. The numbers must be below dq_data_count of the data, which must outlive the view and
+// cannot serve a runner with other shapes meanwhile. The caller frees the view with dq_data_free. DQ_SYSTEM: there is
+// no memory.
+dq_status dq_data_view(dq_data **view, dq_data *data, const int64_t *order, int64_t count, dq_error *error);
+
 // Reads picture `index` (0 <= index < count), preprocessed, into `values`: the elements of one picture in the order of
 // the dimensions of the input. Elements of arrays are not changed. Data with several parts are read part by part. The
 // result does not depend on the order of calls; any thread may call. `values` may be NULL: then `info` receives name

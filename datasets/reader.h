@@ -19,9 +19,10 @@ struct dq_data {
   const char *name; // of the input that this part is for; NULL: none was given
   dq_data **parts;  // NULL: the data are their own only part
   int part_count, main_part;
-  int64_t found;  // pictures the reader has
-  int64_t count;  // pictures offered
-  int64_t *order; // offered index -> reader's index; NULL: the same
+  int64_t found;   // pictures the reader has
+  int64_t count;   // pictures offered
+  int64_t *order;  // offered index -> reader's index, or that of the data of a view; NULL: the same
+  dq_data *viewed; // of a view: the data that it shows in another order; NULL: this is none
   int64_t skipped;
   dq_label_kind kind;
   int64_t classes;

@@ -1,5 +1,5 @@
-// Choosing a setting by trials: the prepared network is quantized on the first pictures with each setting in question
-// and scored on the last ones (lib/verdict/evaluator.h).
+// Choosing a setting by trials: the prepared network is quantized on some of the pictures with each setting in question
+// and scored on others (turns.c, lib/verdict/evaluator.h).
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,16 +15,6 @@
 enum { TRIAL_PICTURES = 40 };
 enum { DETECTOR_PICTURES = 64 }; // in trials of detectors, whose ranges have longer tails
 
-int64_t dq_evaluated_pictures(int64_t pictures) {
-  int64_t half = (pictures + 1) / 2;
-  return half < DQ_EVALUATED_PICTURES ? half : DQ_EVALUATED_PICTURES;
-}
-
-int64_t dq_trial_pictures(int64_t pictures, int64_t most) {
-  int64_t others = pictures - dq_evaluated_pictures(pictures);
-  return others < 1 ? pictures : others < most ? others : most;
-}
-
 static dq_status open_trials(dq_trials *all, dq_int8_job *job) {
   *all = (dq_trials){.job = job, .sites = dq_equalize_memory_new(job->arena)};
   dq_score *const scores[] = {&all->now, &all->best};
@@ -36,9 +26,12 @@ static dq_status open_trials(dq_trials *all, dq_int8_job *job) {
   if (!all->sites) return dq_fail_memory(job->error, 0);
   const dq_int8_options *options = job->in->options;
   int64_t evaluated = dq_evaluated_pictures(job->pictures);
+  DQ_TRY(dq_trial_data(&all->pictures, job->in->data, job->pictures, job->error));
+  all->in = *job->in;
+  all->in.data = all->pictures;
   const dq_evaluator_options judged = {.graph = job->graph,
                                        .shapes = &options->shapes,
-                                       .data = job->in->data,
+                                       .data = all->pictures,
                                        .first = job->pictures - evaluated,
                                        .pictures = evaluated,
                                        .decode = options->decode,
@@ -50,6 +43,7 @@ static dq_status open_trials(dq_trials *all, dq_int8_job *job) {
 static void close_trials(dq_trials *all) {
   dq_evaluator_close(&all->evaluator);
   for (int i = 0; i < 2; i++) dq_observed_close(&all->observed[i]);
+  dq_data_free(all->pictures);
 }
 
 // Decibels that the trial which ran is better than the best setting so far.
@@ -126,7 +120,7 @@ static dq_status equalizes_alike(dq_trials *all, const dq_int8_setting *setting,
   dq_equalization equalization;
   const dq_observed *best = &all->observed[!is_of(&all->observed[0], &all->job->setting)];
   DQ_TRY(observed_for(all, setting, &look.observed));
-  look.setting = *setting, look.pictures = trial_pictures(all), look.sites = all->sites;
+  look.in = &all->in, look.setting = *setting, look.pictures = trial_pictures(all), look.sites = all->sites;
   look.graph = dq_graph_copy(all->job->graph);
   if (!look.graph) return dq_fail_memory(look.error, 0);
   dq_status status = dq_int8_equalization(&look, &equalization);
@@ -149,7 +143,7 @@ static dq_status judge(dq_trials *all) {
 static dq_status try_setting(dq_trials *all, const dq_int8_setting *setting, layer_costs *costs) {
   dq_int8_report report = {0};
   dq_int8_job trial = *all->job;
-  trial.report = &report, trial.setting = *setting;
+  trial.in = &all->in, trial.report = &report, trial.setting = *setting;
   trial.pictures = trial_pictures(all);
   trial.sites = all->sites;
   DQ_TRY(observed_for(all, setting, &trial.observed));
@@ -258,6 +252,16 @@ static dq_status decide_method(dq_trials *all) {
 
 static bool is_automatic(const dq_int8_options *options) { return !strcmp(options->method->name, "auto"); }
 
+// Trials before have corrected biases: their errors would hide what other settings gain.
+static dq_status decide_bias_correction(dq_trials *all) {
+  dq_int8_setting setting = all->job->setting;
+  double gain;
+  setting.bias_correction = false;
+  DQ_TRY(try_and_compare(all, &setting, false, &gain));
+  all->job->report->bias_correction_gain = -gain;
+  return DQ_OK;
+}
+
 // Whether any biases are high: on a few pictures, as a range that does not become narrower on these does not on more.
 static dq_status has_high_biases(dq_trials *all, bool *found) {
   enum { PICTURES = 4 };
@@ -272,7 +276,7 @@ static dq_status has_high_biases(dq_trials *all, bool *found) {
   if (!copy) return dq_fail_memory(job->error, 0);
   dq_observation what = {.graph = copy,
                          .shapes = &job->in->options->shapes,
-                         .data = job->in->data,
+                         .data = all->pictures,
                          .pictures = job->pictures < PICTURES ? job->pictures : PICTURES,
                          .batch = job->in->options->batch};
   dq_status status = dq_equalize_apply(copy, &observed->equalization, &job->in->options->shapes, job->arena, &restated,
@@ -394,11 +398,7 @@ static dq_status decide_all(dq_trials *all) {
   DQ_TRY(try_and_compare(all, &setting, true, &gain));
   if (options->equalize != DQ_CHOOSE_OFF) DQ_TRY(decide_equalization(all, &report->equalize_gain));
   if (is_automatic(options)) DQ_TRY(decide_method(all));
-  if (options->bias_correction == DQ_CHOOSE_AUTO) {
-    setting = all->job->setting;
-    setting.bias_correction = true;
-    DQ_TRY(try_and_compare(all, &setting, false, &report->bias_correction_gain));
-  }
+  if (options->bias_correction == DQ_CHOOSE_AUTO) DQ_TRY(decide_bias_correction(all));
   DQ_TRY(decide_absorption(all));
   DQ_TRY(decide_range_search(all));
   DQ_TRY(decide_sums(all));
@@ -417,7 +417,7 @@ static dq_int8_setting setting_of(const dq_int8_options *options) {
   return (dq_int8_setting){
       .method = is_automatic(options) ? dq_observer_find("percentile") : options->method,
       .margins = is_automatic(options),
-      .bias_correction = options->bias_correction == DQ_CHOOSE_ON,
+      .bias_correction = options->bias_correction != DQ_CHOOSE_OFF,
       .accumulator = {open_sums ? DQ_ACCUMULATE_INT32 : options->accumulator, DQ_PAIRS_EVERYWHERE},
   };
 }

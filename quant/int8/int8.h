@@ -16,7 +16,7 @@
 #include "quant/files/table.h"
 
 // Whether a step is done. AUTO: a trial decides; the step is kept when it brings the outputs closer to those of the
-// float network on the last pictures of the data (lib/verdict/evaluator.h).
+// float network on pictures that no range came from (lib/verdict/evaluator.h).
 typedef enum dq_choose { DQ_CHOOSE_AUTO, DQ_CHOOSE_ON, DQ_CHOOSE_OFF } dq_choose;
 
 typedef struct dq_int8_options {

@@ -17,14 +17,19 @@ dq_status dq_int8_fold(dq_int8_job *job);
 // and dq may be unable to run the graph. DQ_BAD_INPUT names a weight with NaN or infinity.
 dq_status dq_int8_prepare(dq_int8_job *job, bool *any);
 
-// ---- Choosing (choose.c) ----
+// ---- Choosing (choose.c, turns.c) ----
 enum { DQ_EVALUATED_PICTURES = 24 }; // the largest number of pictures that a trial is judged on
-// How many of `pictures` (1 or more) a trial is judged on, which are the last ones: half of them, rounded up, and at
-// most DQ_EVALUATED_PICTURES.
+// How many of `pictures` (1 or more) a trial is judged on: half of them, rounded up, and at most DQ_EVALUATED_PICTURES.
 int64_t dq_evaluated_pictures(int64_t pictures);
-// How many a trial takes ranges from, which are the first ones: those that it is not judged on, and at most `most`. A
-// single picture serves for both.
+// How many a trial takes ranges from: those that it is not judged on, and at most `most`. A single picture serves for
+// both.
 int64_t dq_trial_pictures(int64_t pictures, int64_t most);
+// Writes the order of trials to order[pictures]: the dq_evaluated_pictures(pictures) that they are judged on come last
+// and are spread evenly over all of them, as are the first ones of the others, however many. A list may be sorted.
+void dq_trial_order(int64_t *order, int64_t pictures);
+// Opens a view of the first `pictures` of the data in the order of trials. The caller frees it. DQ_SYSTEM: there is no
+// memory.
+dq_status dq_trial_data(dq_data **view, dq_data *data, int64_t pictures, dq_error *error);
 
 // Fills job->setting: from the options, from job->in->given, and for the rest from trials on copies of the prepared
 // graph. Besides the setting, only fields of the report on trials change. Each trial quantizes a copy and runs it on

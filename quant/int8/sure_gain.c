@@ -10,7 +10,7 @@ static bool changes_values(const dq_int8_setting *setting, const dq_int8_setting
 // How sure a gain must be. Other ranges, other factors of channels and sums without rounding change all values of a
 // network: a small gain of theirs must show picture by picture. So must, more surely, what cuts values off: how much
 // shows with the ranges of few pictures is chance (docs/CALIBRATION.md). 0: the figure of all together is enough, as
-// for the correction of biases, which takes back what is known to be wrong.
+// for biases without correction.
 static double required_confidence(const dq_trials *all, const dq_int8_setting *setting) {
   const dq_int8_setting *best = &all->job->setting;
   if (setting->exact_sums || changes_values(setting, best)) return DQ_HALF_STANDARD_ERROR;

@@ -6,7 +6,9 @@
 #include "quant/int8/job.h"
 
 typedef struct dq_trials {
-  dq_int8_job *job; // whose setting is the best so far
+  dq_int8_job *job;  // whose setting is the best so far
+  dq_data *pictures; // those of the job in the order of trials (dq_trial_data)
+  dq_int8_input in;  // of trials: that of the job with these pictures
   dq_evaluator evaluator;
   dq_score now, best; // of the trial that ran, of the best setting so far
   dq_verdict verdict; // of the trial that ran

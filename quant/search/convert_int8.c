@@ -29,10 +29,12 @@ dq_status dq_convert_int8_judge(dq_verdict *verdict, const dq_graph *graph, cons
   if (options->eval || !options->data)
     return dq_verdict_conclude(verdict, kind, converted, &judged, context, arena, error);
   int64_t pictures = dq_data_count(options->data);
-  judged.data = options->data;
+  DQ_TRY(dq_trial_data(&judged.data, options->data, pictures, error));
   judged.pictures = dq_evaluated_pictures(pictures);
   judged.first = pictures - judged.pictures;
-  DQ_TRY(dq_verdict_measure(verdict, converted, &judged, context, arena, error));
+  dq_status status = dq_verdict_measure(verdict, converted, &judged, context, arena, error);
+  dq_data_free(judged.data);
+  DQ_TRY(status);
   verdict->data = DQ_VERDICT_FITTED_PICTURES;
   return DQ_OK;
 }

@@ -20,7 +20,7 @@ typedef struct dq_convert_options {
 //
 // Where the verdict is ruinous or below the bounds, a warning reports it, and dq_max_drop_apply leaves as few layers in
 // float as reach them (found->trials is above 0). That is not done with all_int8, max_drop, int8->precision or
-// int8->table, or when no trial was made. Layers in float are chosen by trials with ranges of the first pictures, and
+// int8->table, or when no trial was made. Layers in float are chosen by trials with ranges of some pictures, and
 // the answer takes ranges from all of them.
 //
 // Where the verdict is neither, but a part is below 20 dB on 8 pictures or more and there are no bounds, at most 4
@@ -28,14 +28,15 @@ typedef struct dq_convert_options {
 // reports it. all_int8 and the rest forbid that as well.
 //
 // The verdict is measured on `eval` where that is given, at most 64 pictures; else it is that of the trials; else it is
-// measured on the last pictures of `data`, or on noise from context->seed. A network that dq cannot run has none.
-// Statuses as dq_int8_apply and dq_max_drop_apply; bounds that are not reached are no failure (dq_verdict_check).
+// measured on the pictures of `data` that judge trials, or on noise from context->seed. A network that dq cannot run
+// has none. Statuses as dq_int8_apply and dq_max_drop_apply; bounds that are not reached are no failure
+// (dq_verdict_check).
 dq_status dq_convert_int8(dq_graph **answer, const dq_graph *graph, dq_int8_report *report, dq_max_drop_report *found,
                           const dq_convert_options *options, const dq_context *context, dq_error *error);
 
-// Compares `converted`, such as what a retraining hook made of the answer, with the graph: on `eval`, else on the last
-// pictures of `data`, which count as fitted to, else on noise. options->int8, data and eval are read; the arena owns
-// the result. Statuses as dq_verdict_conclude.
+// Compares `converted`, such as what a retraining hook made of the answer, with the graph: on `eval`, else on the
+// pictures of `data` that judge trials, which count as fitted to, else on noise. options->int8, data and eval are read;
+// the arena owns the result. Statuses as dq_verdict_conclude.
 dq_status dq_convert_int8_judge(dq_verdict *verdict, const dq_graph *graph, const dq_graph *converted,
                                 const dq_convert_options *options, const dq_context *context, dq_arena *arena,
                                 dq_error *error);

@@ -19,7 +19,8 @@ typedef struct float_search {
   dq_max_drop_report *report; // of the answer so far
   dq_graph *first, *answer;   // all layers in 8 bits; the answer so far, perhaps the same
   dq_int8_report first_report, *answer_report;
-  dq_evaluator evaluator;                    // with bounds of a verdict
+  dq_data *trial_data;                       // with bounds of a verdict: the data in the order of trials
+  dq_evaluator evaluator;                    // likewise
   double whole_noise[DQ_EVALUATED_PICTURES]; // by picture, of all layers in 8 bits; likewise
   const dq_float_order *order;
   dq_layer_precision *layers; // in the order's
@@ -64,17 +65,18 @@ static dq_status quantize(float_search *search, dq_graph *graph, int left, const
   dq_int8_options options = *search->options->int8;
   dq_int8_report whole;
   const dq_int8_report *first = &search->first_report;
+  dq_data *data = search->options->bounds ? search->trial_data : search->options->data;
   options.rounding = rounding;
   if (left) options.precision = &map, options.precision_found = true;
   if (search->first == graph && !search->options->bounds)
-    return dq_int8_apply(graph, search->options->data, &options, report, &search->quiet, search->error);
-  if (search->options->bounds) options.pictures = dq_trial_pictures(dq_data_count(search->options->data), INT64_MAX);
+    return dq_int8_apply(graph, data, &options, report, &search->quiet, search->error);
+  if (search->options->bounds) options.pictures = dq_trial_pictures(dq_data_count(data), INT64_MAX);
   if (search->first == graph) { // the decisions of the whole network, and ranges of fewer pictures
     whole = *search->options->whole;
     whole.table.count = 0;
     first = &whole;
   }
-  return dq_int8_apply_from(graph, search->options->data, &options, first, report, &search->quiet, search->error);
+  return dq_int8_apply_from(graph, data, &options, first, report, &search->quiet, search->error);
 }
 
 // Compares figures of the quantized graph with those before.
@@ -212,14 +214,15 @@ static bool rounds_answer(const float_search *search) {
 static dq_status open_evaluator(float_search *search) {
   const dq_max_drop_options *options = search->options;
   int64_t pictures = dq_data_count(options->data), evaluated = dq_evaluated_pictures(pictures);
+  if (!options->bounds) return DQ_OK;
+  DQ_TRY(dq_trial_data(&search->trial_data, options->data, pictures, search->error));
   const dq_evaluator_options judged = {.graph = search->graph,
                                        .shapes = &options->int8->shapes,
-                                       .data = options->data,
+                                       .data = search->trial_data,
                                        .first = pictures - evaluated,
                                        .pictures = evaluated,
                                        .decode = options->int8->decode,
                                        .batch = options->int8->batch};
-  if (!options->bounds) return DQ_OK;
   return dq_evaluator_open(&search->evaluator, &judged, search->context, search->arena, search->error);
 }
 
@@ -254,6 +257,7 @@ dq_status dq_max_drop_apply(dq_graph **answer, const dq_graph *graph, dq_int8_re
   search.quiet.message = NULL;
   dq_status status = search.first && search.arena ? run_search(&search) : dq_fail_memory(error, 0);
   dq_evaluator_close(&search.evaluator);
+  dq_data_free(search.trial_data);
   if (search.answer != search.first) dq_graph_free(search.first);
   if (status != DQ_OK) dq_graph_free(search.answer);
   *answer = status == DQ_OK ? search.answer : NULL;

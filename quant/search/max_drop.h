@@ -16,8 +16,8 @@ typedef struct dq_max_drop_options {
   const dq_result *before; // figures of the float network on the same pictures
   double time_limit;       // in seconds; 0: none
   // The verdict must reach these bounds instead, and not be ruinous (lib/verdict/verdict.h); `drop`, `eval`, `accuracy`
-  // and `before` are not read. Trials take ranges from the first pictures of `data` and are judged on the last ones
-  // (dq_trial_pictures). NULL: `drop` is the bound.
+  // and `before` are not read. Trials take ranges from some pictures of `data` and are judged on others
+  // (dq_trial_order). NULL: `drop` is the bound.
   const dq_verdict_bounds *bounds;
   const dq_int8_report *whole; // with `bounds`: the report of the network with all layers in 8 bits
   // At most so much is left in float, and only where less noise shows picture by picture (DQ_TWO_STANDARD_ERRORS).

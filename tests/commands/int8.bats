@@ -335,7 +335,7 @@ ruinous() { gives "$1" dq-int8 "$models/small.onnx" --data "npy:$x" --per-tensor
   local advice
   gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" --per-tensor --percentile 95 -o a.onnx
   advice=$(sed -nE "s/^dq-int8: often a few layers .*'(--min-sqnr [0-9]+)' leaves .*/\\1/p" <<<"$stderr")
-  [ "$advice" = "--min-sqnr 18" ]
+  [ "$advice" = "--min-sqnr 17" ]
   gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" --per-tensor --percentile 95 -o b.onnx $advice
   run -1 grep -q "a few layers" <<<"$stderr"
   gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" --per-tensor --percentile 95 -o c.onnx --all-int8
@@ -345,13 +345,13 @@ ruinous() { gives "$1" dq-int8 "$models/small.onnx" --data "npy:$x" --per-tensor
 }
 
 @test "a few cheap layers that make most of the noise stay in float, unless all are to be in 8 bits" {
-  make_models --array many.npy 16 3 8 8
+  make_models --array many.npy 17 3 8 8
   far=("$models/far.onnx" --data npy:many.npy --method mse --equalize off)
   gives 0 dq-int8 "${far[@]}" -o a.onnx --all-int8
-  has "On 8 pictures that nothing was fitted to, output 'y' has an SQNR of 19."
+  has "On 9 pictures that nothing was fitted to, output 'y' has an SQNR of 19."
   run -1 grep -q "by the search" <<<"$output"
   gives 0 dq-int8 "${far[@]}" -o b.onnx --save-precision p.json
-  has "dq-int8: half of the noise or more is gone with 2 layers in float (--all-int8: none). On 8 pictures that nothing was fitted to, output 'y' has an SQNR of 32."
+  has "dq-int8: half of the noise or more is gone with 2 layers in float (--all-int8: none). On 9 pictures that nothing was fitted to, output 'y' has an SQNR of 31."
   [ "$(grep -c "by the search" <<<"$output")" -eq 2 ]
   grep -q '"fourth": "fp32"' p.json
   grep -q '"conv2": "fp16"' p.json
@@ -363,10 +363,8 @@ ruinous() { gives "$1" dq-int8 "$models/small.onnx" --data "npy:$x" --per-tensor
   gives 0 dq-int8 "${far[@]}" -o c.onnx --min-sqnr 19
   cmp a.onnx c.onnx
   # Fewer than 8 pictures to judge by do not tell a gain from chance: nothing is looked for.
-  make_models --array few.npy 6 3 16 16
-  make_models --describe "$root/tests/snapshots/blocks.model" blocks.onnx
-  gives 0 dq-int8 blocks.onnx --data npy:few.npy --method mse -o c.onnx -v
-  has "On 3 pictures that nothing was fitted to, output 'y' has the lowest SQNR, 19."
+  gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" --per-tensor --percentile 95 -o c.onnx -v
+  has "On 3 pictures that nothing was fitted to, output 'y' has an SQNR of 13."
   [[ $stderr != *"0 layers in float"* ]]
 }
 

@@ -29,7 +29,7 @@ harsh=(--preset vww --method percentile --percentile 90 --symmetric --per-tensor
 
 @test "some do, and the answer replays" {
   answers 40
-  gives 0 dq-int8 "$models/small.onnx" --data answers.txt "${harsh[@]}" -o plain.onnx -q
+  gives 0 dq-int8 "$models/small.onnx" --data answers.txt "${harsh[@]}" --all-int8 -o plain.onnx -q
   [[ $output != *"top-1   top1  100.0000  100.0000"* ]]
   gives 0 dq-int8 "$models/small.onnx" --data list.txt --eval answers.txt --eval-limit 9 "${harsh[@]}" -o plain.onnx
   has "On 9 pictures that nothing was fitted to, output 'y' has an SQNR of"
@@ -52,7 +52,7 @@ harsh=(--preset vww --method percentile --percentile 90 --symmetric --per-tensor
   has "dq-int8: top-1 fell by "
   has "points, more than 0 (--max-drop)
 hint: a.onnx is written all the same"
-  dq-int8 "$models/small.onnx" --data answers.txt "${harsh[@]}" -o plain.onnx -q >/dev/null
+  dq-int8 "$models/small.onnx" --data answers.txt "${harsh[@]}" --all-int8 -o plain.onnx -q >/dev/null
   cmp plain.onnx a.onnx
 }
 

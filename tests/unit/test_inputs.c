@@ -115,6 +115,34 @@ static void parts_have_names(void **state) {
   expect_refused("left=npy:left.npy;right=npy:nowhere.npy", DQ_SYSTEM, "data for input 'right': nowhere.npy");
 }
 
+// left.npy has 0 1, 2 3, 4 5.
+static void a_view_has_another_order(void **state) {
+  static const char *const specs[] = {"npy:left.npy", "x=npy:left.npy;y=npy:right.npy,labels.npy"};
+  const dq_tensor input = {.rank = 2, .dims = {1, 2}};
+  (void)state;
+  for (int several = 0; several < 2; several++) {
+    dq_data *data = must_open(specs[several]), *view;
+    dq_sample_info info;
+    float values[6];
+    assert_int_equal(dq_data_view(&view, data, (int64_t[]){2, 0}, 2, &error), DQ_OK);
+    assert_int_equal(dq_data_count(view), 2);
+    assert_int_equal(dq_data_part_count(view), several + 1);
+    assert_int_equal(dq_data_read(view, 0, NULL, &info, &error), DQ_OK);
+    assert_string_equal(info.name, several ? "right.npy#2" : "left.npy#2");
+    dq_data *left = dq_data_part(view, 0);
+    assert_int_equal(dq_data_set_shape(left, &input, &error), DQ_OK);
+    assert_int_equal(dq_data_read_batch(left, 0, 2, values, NULL, &error), DQ_OK);
+    assert_true(values[0] == 4 && values[1] == 5 && values[2] == 0 && values[3] == 1);
+    assert_int_equal(dq_data_read(left, 2, values, NULL, &error), DQ_BAD_INPUT);
+    assert_int_equal(dq_data_read_batch(dq_data_part(data, 0), 0, 3, values, NULL, &error), DQ_OK); // has the shape too
+    assert_true(values[0] == 0 && values[5] == 5);
+    dq_data_free(view);
+    assert_int_equal(dq_data_read_batch(dq_data_part(data, 0), 1, 1, values, NULL, &error), DQ_OK);
+    assert_true(values[0] == 2);
+    dq_data_free(data);
+  }
+}
+
 static void put_picture(const char *path, int grey) {
   FILE *file = fopen(path, "wb");
   assert_non_null(file);
@@ -396,13 +424,11 @@ static void batches_are_observed_alone(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(parts_have_names),
-                                     cmocka_unit_test(samples_stay_together),
-                                     cmocka_unit_test(tensors_by_place),
-                                     cmocka_unit_test(inputs_find_their_data),
-                                     cmocka_unit_test(first_dimensions_count_samples),
-                                     cmocka_unit_test(all_inputs_are_read),
-                                     cmocka_unit_test(a_batch_has_parts),
-                                     cmocka_unit_test(batches_are_observed_alone)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(parts_have_names),          cmocka_unit_test(a_view_has_another_order),
+      cmocka_unit_test(samples_stay_together),     cmocka_unit_test(tensors_by_place),
+      cmocka_unit_test(inputs_find_their_data),    cmocka_unit_test(first_dimensions_count_samples),
+      cmocka_unit_test(all_inputs_are_read),       cmocka_unit_test(a_batch_has_parts),
+      cmocka_unit_test(batches_are_observed_alone)};
   return cmocka_run_group_tests(tests, enter, leave);
 }

@@ -150,6 +150,32 @@ static void trials_are_judged_on_other_pictures(void **state) {
   }
 }
 
+// Those that judge come last. Of 8 pictures the others are taken as 0, 1/2, 1/4 and 3/4 of the way.
+static void pictures_of_trials_take_turns(void **state) {
+  static const struct {
+    int64_t pictures, order[8];
+  } cases[] = {{1, {0}}, {2, {0, 1}}, {5, {1, 3, 0, 2, 4}}, {8, {0, 4, 2, 6, 1, 3, 5, 7}}};
+  enum { MANY = 100, JUDGES = 24, TRIAL = 40, QUARTER = MANY / 4 };
+  int64_t order[MANY], judging[4] = {0}, ranging[4] = {0};
+  bool seen[MANY] = {false};
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    dq_trial_order(order, cases[i].pictures);
+    for (int64_t p = 0; p < cases[i].pictures; p++) assert_int_equal(order[p], cases[i].order[p]);
+  }
+  dq_trial_order(order, MANY);
+  for (int i = 0; i < MANY; i++) {
+    assert_true(order[i] >= 0 && order[i] < MANY && !seen[order[i]]);
+    seen[order[i]] = true;
+    if (i >= MANY - JUDGES) judging[order[i] / QUARTER]++;
+    else if (i < TRIAL) ranging[order[i] / QUARTER]++;
+  }
+  for (int q = 0; q < 4; q++) {
+    assert_int_equal(judging[q], JUDGES / 4);
+    assert_in_range(ranging[q], TRIAL / 4 - 2, TRIAL / 4 + 2);
+  }
+}
+
 // A detector of two heads, compared with itself: each head of each picture is compared with its own, so that no
 // prediction has moved.
 static void heads_of_a_detector(void **state) {
@@ -192,6 +218,7 @@ int main(void) {
       TEST(features_beside_few_outputs),
       TEST(heads_of_a_detector),
       TEST(trials_are_judged_on_other_pictures),
+      TEST(pictures_of_trials_take_turns),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,56 @@
+// Which pictures give the ranges of trials, and which judge: they take turns over the list, which may be sorted by
+// class or in time. The order depends on the number of pictures alone.
+#include <stdlib.h>
+
+#include "quant/int8/stages.h"
+
+int64_t dq_evaluated_pictures(int64_t pictures) {
+  int64_t half = (pictures + 1) / 2;
+  return half < DQ_EVALUATED_PICTURES ? half : DQ_EVALUATED_PICTURES;
+}
+
+int64_t dq_trial_pictures(int64_t pictures, int64_t most) {
+  int64_t others = pictures - dq_evaluated_pictures(pictures);
+  return others < 1 ? pictures : others < most ? others : most;
+}
+
+// Picture number i of those that judge.
+static int64_t judge_at(int64_t i, int64_t pictures) {
+  return (2 * i + 1) * pictures / (2 * dq_evaluated_pictures(pictures));
+}
+
+// Picture number i of the others.
+static int64_t other_at(int64_t i, int64_t pictures) {
+  const int64_t judges = dq_evaluated_pictures(pictures);
+  for (int64_t k = 0; k < judges && judge_at(k, pictures) <= i; k++) i++;
+  return i;
+}
+
+static int64_t reverse_bits(int64_t number, int bits) {
+  int64_t reversed = 0;
+  for (int b = 0; b < bits; b++) reversed |= (number >> b & 1) << (bits - 1 - b);
+  return reversed;
+}
+
+void dq_trial_order(int64_t *order, int64_t pictures) {
+  const int64_t judges = dq_evaluated_pictures(pictures), others = pictures - judges;
+  int bits = 0;
+  while ((int64_t)1 << bits < others) bits++;
+  int64_t placed = 0;
+  for (int64_t i = 0; placed < others; i++) {
+    const int64_t k = reverse_bits(i, bits); // 0, 1/2, 1/4, 3/4, 1/8, ... of the way
+    if (k < others) order[placed++] = other_at(k, pictures);
+  }
+  for (int64_t i = 0; i < judges; i++) order[others + i] = judge_at(i, pictures);
+}
+
+dq_status dq_trial_data(dq_data **view, dq_data *data, int64_t pictures, dq_error *error) {
+  const size_t bytes = (size_t)pictures * sizeof(int64_t);
+  int64_t *order = malloc(bytes);
+  *view = NULL;
+  if (!order) return dq_fail_memory(error, bytes);
+  dq_trial_order(order, pictures);
+  dq_status status = dq_data_view(view, data, order, pictures, error);
+  free(order);
+  return status;
+}
