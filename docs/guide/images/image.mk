@@ -32,7 +32,7 @@ $(OUT)/settings: FORCE
 	@mkdir -p $(OUT)
 	@echo '$(MODEL) $(DATA) $(TARGET) $(CFLAGS)' | cmp -s - $@ || echo '$(MODEL) $(DATA) $(TARGET) $(CFLAGS)' >$@
 
-$(OUT)/shapes-int8.onnx: $(ROOT)/datasets/shapes.onnx | $(OUT)/settings
+$(OUT)/shapes-int8.onnx: $(ROOT)/datasets/shapes.onnx $(wildcard $(DQ)/dq) | $(OUT)/settings
 	$(DQ)/dq-int8 $< --data synth:shapes,split=calib,count=64 -o $@ -q >/dev/null
 
 $(OUT)/net.c: $(MODEL) $(OUT)/settings
