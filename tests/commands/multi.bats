@@ -103,6 +103,7 @@ needs_python() { command -v python3 >/dev/null || skip "no python3 to read JSON 
   needs_python
   gives 0 dq-multi "$models/small.onnx,n=0" "$models/small.onnx,n=0,threads=all" --threads 4 --duration 3s --json a.json
   tells 'told["run"]["seconds"] >= 3 and told["run"]["processor_seconds"] < 0.03' a.json
+  ! built_with tsan || skip "a thread of ThreadSanitizer wakes several times in a second"
   dq-multi "$models/small.onnx,n=0" "$models/small.onnx,n=0,threads=all" --threads 4 --duration 6s >out 2>err &
   sleep 2
   awk '/^voluntary/ { n += $2 } END { print n }' /proc/$!/task/*/status >switches
@@ -281,7 +282,7 @@ def networks(path):
     events = json.load(open(path))["traceEvents"]
     return [e["name"] for e in sorted((e for e in events if e["ph"] == "X" and not e["args"]["job"]), key=lambda e: e["ts"])]
 switches = [sum(a != b for a, b in zip(run, run[1:])) for run in map(networks, ("0.json", "1h.json"))]
-assert switches[0] > 300 and switches[1] < 200, switches
+assert switches[1] < switches[0] / 2, switches # on a busy machine requests may wait for one another less often
 END
 }
 
