@@ -40,22 +40,26 @@ typedef struct dq_model_mix_facts {
   int layers;         // that had a choice
   double float32;     // seconds of a run in float32
   double time_error;  // largest error of the predicted times of the last round, as a share
-  double noise_error; // largest error of its predicted noises, dB
+  double noise_error; // largest error of the predicted noises, dB
   double control_low, control_high; // 95 % confidence interval of the time ratio of two equal plans
 } dq_model_mix_facts;
 
 // A measured point.
 typedef struct dq_model_mix_row {
   size_t size;
-  const char *name;                          // holds until the next transform of the model
-  double seconds;                            // of a run
-  double ratio, ratio_low, ratio_high;       // of the time in float32, with its 95 % confidence interval
-  double noise;                              // relative noise of the outputs: noise / signal, mean over the pictures
-  double drop;                               // loss of the first figure in percentage points
-  uint64_t bytes;                            // of all weights
-  double predicted_seconds, predicted_noise; // before it was measured; 0: it divides layers that run as one
-  int within;                                // all bounds
-  int front; // no measured point is faster, loses less noise and has fewer bytes at once
+  const char *name;                    // holds until the next transform of the model
+  double seconds;                      // of a run
+  double ratio, ratio_low, ratio_high; // of the time in float32, with its 95 % confidence interval
+  double noise;                        // relative noise of the outputs, 10^(-SQNR / 10), on the pictures of trials
+  double drop;                         // loss of the first figure in percentage points
+  uint64_t bytes;                      // of all weights
+  // Seconds as predicted before the point was measured; noise by the sum of the costs as all trials corrected them,
+  // that of the point too. 0: it divides layers that run as one.
+  double predicted_seconds, predicted_noise;
+  int within; // all bounds
+  int front;  // no measured point is faster, loses less noise and has fewer bytes at once
+  // Noise on pictures that no cost and no correction saw, and as it was predicted before it was measured; 0: as above.
+  double other_noise, noise_before;
 } dq_model_mix_row;
 
 void dq_model_mix_defaults(dq_model_mix_options *options, size_t size);

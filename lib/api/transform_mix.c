@@ -148,6 +148,8 @@ int dq_model_mix_at(const dq_model *model, int index, dq_model_mix_row *row) {
                                   .bytes = (uint64_t)point->bytes,
                                   .predicted_seconds = point->predicted.seconds,
                                   .predicted_noise = point->predicted.noise,
+                                  .other_noise = point->other_noise,
+                                  .noise_before = point->foreseen,
                                   .within = point->within,
                                   .front = point->best};
   dq_api_copy_results(row, &known, sizeof known);

@@ -24,6 +24,8 @@ static const dq_column point_columns[] = {
     {"conversions_ms", "Conversions", DQ_COLUMN_REAL, "ms", 4, 0, 6},
     {"noise_db", "Noise", DQ_COLUMN_REAL, "dB", 2, 0, 2},
     {"predicted_noise_db", "Predicted", DQ_COLUMN_REAL, "dB", 2, 0, 3},
+    {"foreseen_db", "Before trial", DQ_COLUMN_REAL, "dB", 2, 0, 6},
+    {"other_noise_db", "Other pictures", DQ_COLUMN_REAL, "dB", 2, 0, 3},
     {"drop", "Loss", DQ_COLUMN_REAL, "points", 3, 0, 1},
     {"figure", "Figure", DQ_COLUMN_REAL, NULL, 4, 0, 5},
     {"bytes", "Weights", DQ_COLUMN_BYTES, NULL, 0, 0, 2},
@@ -63,6 +65,8 @@ static void put_point(dq_table *table, const dq_mix_report *mix, int at) {
   dq_table_put_real(table, "ratio_high", point->ratio.high);
   if (point->choice) put_prediction(table, &point->predicted);
   if (point->noise > 0) dq_table_put_real(table, "noise_db", decibels(point->noise));
+  if (point->foreseen > 0) dq_table_put_real(table, "foreseen_db", decibels(point->foreseen));
+  if (point->other_noise > 0) dq_table_put_real(table, "other_noise_db", decibels(point->other_noise));
   dq_table_put_real(table, "drop", point->drop);
   if (point->figures.count) dq_table_put_real(table, "figure", point->figures.figures[0].value);
   dq_table_put_int(table, "bytes", point->bytes);
@@ -129,7 +133,8 @@ static const dq_column search_columns[] = {
     {"layers", "Units with a choice", DQ_COLUMN_INT, NULL, 0, 0, 0},
     {"widest", "Values open at a time", DQ_COLUMN_INT, NULL, 0, 0, 0},
     {"gap", "Share of time to the best sum at most", DQ_COLUMN_PERCENT, NULL, 3, 0, 0},
-    {"judged", "Pictures of the noise", DQ_COLUMN_INT, NULL, 0, 0, 0},
+    {"tried", "Pictures of the noise", DQ_COLUMN_INT, NULL, 0, 0, 0},
+    {"others", "Other pictures", DQ_COLUMN_INT, NULL, 0, 0, 0},
     {"time_error", "Largest error of predicted times", DQ_COLUMN_PERCENT, NULL, 1, 0, 0},
     {"noise_error", "Largest error of predicted noise", DQ_COLUMN_REAL, "dB", 2, 0, 0},
     {"control_low", "Equal plans, time ratio from", DQ_COLUMN_REAL, NULL, 3, 0, 0},
@@ -148,7 +153,8 @@ static void report_search(dq_report *report, const dq_mix_report *mix) {
   dq_table_put_int(table, "layers", layers);
   if (!mix->resumed) dq_table_put_int(table, "widest", mix->widest);
   dq_table_put_real(table, "gap", 100 * mix->exact_gap);
-  dq_table_put_int(table, "judged", mix->judged);
+  dq_table_put_int(table, "tried", mix->tried);
+  dq_table_put_int(table, "others", mix->others);
   dq_table_put_real(table, "time_error", 100 * mix->largest_time_error);
   dq_table_put_real(table, "noise_error", mix->largest_noise_error);
   dq_table_put_real(table, "control_low", mix->control.low);

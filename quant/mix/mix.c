@@ -98,7 +98,8 @@ dq_status dq_mix_search(dq_graph **answer, const dq_graph *graph, dq_mix_report 
   dq_status status = course(&search);
   if (status == DQ_OK && !report->noisy)
     status = dq_mix_make(&search.maker, &report->points[report->answer].map, answer, &report->int8, error);
-  dq_evaluator_close(&search.evaluator);
+  dq_evaluator_close(&search.trial);
+  dq_evaluator_close(&search.other);
   dq_graph_free(search.whole);
   return status;
 }

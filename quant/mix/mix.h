@@ -55,18 +55,26 @@ typedef struct dq_mix_point {
   dq_mix_kind kind;
   uint8_t *choice; // [unit_count]; NULL: a map of the caller that divides units
   dq_precision_map map;
-  dq_mix_prediction predicted; // before the point was measured; without a choice all 0
-  int changed;                 // round, from 1, in which it was found; 0: not by the search
-  bool measured;               // what follows
-  double seconds;              // of a run: the ratio below times costs.float32
-  dq_time_ratio ratio;         // to the network in float32
-  double noise;                // mean relative noise on the pictures that points are judged on
-  int64_t bytes;               // of all weights
-  double drop;                 // of the first figure, in percentage points
+  // Time: before the point was measured. Noise: by the costs as all trials corrected them, its own too. Without a
+  // choice all 0.
+  dq_mix_prediction predicted;
+  int changed;         // round, from 1, in which it was found; 0: not by the search
+  bool measured;       // what follows
+  double seconds;      // of a run: the ratio below times costs.float32
+  dq_time_ratio ratio; // to the network in float32
+  double noise;        // relative noise on the pictures of trials
+  double foreseen;     // as the costs predicted it before the trial; without a choice 0
+  double other_noise;  // the same on pictures that no trial saw
+  int64_t bytes;       // of all weights
+  double drop;         // of the first figure, in percentage points
   dq_result figures;
   bool within; // all bounds
   bool best;   // no measured point is faster, loses less noise and has fewer bytes at once
 } dq_mix_point;
+
+// By how many dB the noise of a point that has a choice is predicted wrong; 0 where it is below 2e-10, as that of
+// float32 arithmetic is.
+double dq_mix_noise_error(const dq_mix_point *point);
 
 typedef struct dq_mix_report {
   dq_mix_network network;
@@ -78,11 +86,13 @@ typedef struct dq_mix_report {
   bool noisy;            // two equal plans cannot be told apart (DQ_MIX_NOISE); nothing was found
   bool resumed;          // everything came from the cache
   dq_int8_report int8;   // of the answer
-  int64_t judged;        // pictures that points were judged on
+  int64_t tried;         // pictures of trials
+  int64_t others;        // pictures of the other noise
   dq_time_ratio control; // of two equal plans
   double exact_gap; // of the last front: share of the time of float32 that the answer may be from the best; 0: exact
   int widest;       // values that are open at a time
-  double largest_time_error, largest_noise_error; // of the points of the last round: share of the time; dB
+  double largest_time_error;  // of the points that were found: share of the time
+  double largest_noise_error; // of all points: dq_mix_noise_error
 } dq_mix_report;
 
 // Searches and makes the answer, *answer, a converted copy of the graph, which must outlive it; the caller frees it.

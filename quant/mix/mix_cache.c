@@ -10,7 +10,7 @@
 #include "quant/mix/mix_internal.h"
 
 static const char SCHEMA[] = "dq-mix";
-enum { VERSION = 1, HASH_TEXT = 17, PLACE_TEXT = DQ_MACHINE_TEXT + 64 };
+enum { VERSION = 2, HASH_TEXT = 17, PLACE_TEXT = DQ_MACHINE_TEXT + 64 };
 
 // ---- What the measurements are of ----
 
@@ -154,7 +154,7 @@ static dq_status read_costs(dq_mix_search_state *search, const dq_settings_file 
 // ---- Points ----
 
 // Places in `numbers` of a point that have whole numbers, and how many numbers there are.
-enum { PREDICTED_BYTES = 3, BYTES = 9, PICTURES = 12, NUMBERS };
+enum { PREDICTED_BYTES = 3, BYTES = 9, PICTURES = 14, NUMBERS };
 
 static json_t *point_json(const dq_mix_point *point, int units) {
   char choice[units + 1];
@@ -173,6 +173,8 @@ static json_t *point_json(const dq_mix_point *point, int units) {
                             (double)point->bytes,
                             figure,
                             point->figures.points,
+                            point->other_noise,
+                            point->foreseen,
                             (double)point->figures.pictures};
   return json_pack("{s:s, s:i, s:i, s:s, s:f, s:o}", "name", point->name, "kind", (int)point->kind, "round",
                    point->changed, "choice", choice, "drop", point->drop, "numbers",
@@ -209,6 +211,8 @@ static void take_numbers(dq_mix_point *point, const double *n, const dq_result *
   point->figures.count = 1;
   point->figures.figures[0].value = n[10];
   point->figures.points = n[11];
+  point->other_noise = n[12];
+  point->foreseen = n[13];
   point->figures.pictures = (int64_t)n[PICTURES];
 }
 
@@ -239,24 +243,25 @@ static dq_status read_point(dq_mix_search_state *search, const dq_settings_file 
   point->changed = round;
   point->drop = json_number_value(drop);
   point->measured = true;
-  return DQ_OK;
+  return dq_mix_observe(search, &(dq_mix_observation){choice, point->noise, point->foreseen});
 }
 
 static dq_status read_points(dq_mix_search_state *search, const dq_settings_file *file) {
   const json_t *list = json_object_get(file->root, "points"), *rounds = json_object_get(file->root, "rounds");
-  double judged = 0;
+  double pictures[2] = {0};
   if (!json_is_array(list)) return fail_member(file, "points", "a list", search->error);
   if (!json_is_integer(rounds) || json_integer_value(rounds) < 0 || json_integer_value(rounds) > 2)
     return fail_member(file, "rounds", "0, 1 or 2", search->error);
   search->rounds = (int)json_integer_value(rounds);
   for (size_t p = 0; p < json_array_size(list); p++) DQ_TRY(read_point(search, file, json_array_get(list, p)));
   double three[3] = {0};
-  DQ_TRY(read_numbers(file, file->root, "judged", &judged, 1, search->error));
-  if (!is_count(judged)) return fail_member(file, "judged", COUNTS, search->error);
+  DQ_TRY(read_numbers(file, file->root, "pictures", pictures, 2, search->error));
+  if (!is_count(pictures[0]) || !is_count(pictures[1])) return fail_member(file, "pictures", COUNTS, search->error);
   DQ_TRY(read_numbers(file, file->root, "control", three, 3, search->error));
   DQ_TRY(read_numbers(file, file->root, "gap", &search->report->exact_gap, 1, search->error));
   dq_mix_report *report = search->report;
-  report->judged = (int64_t)judged;
+  report->tried = (int64_t)pictures[0];
+  report->others = (int64_t)pictures[1];
   report->control = (dq_time_ratio){.median = three[0], .low = three[1], .high = three[2]};
   return DQ_OK;
 }
@@ -301,7 +306,7 @@ dq_status dq_mix_cache_save(dq_mix_search_state *search) {
   cache_key key;
   if (!options->cache) return DQ_OK;
   const double control[] = {report->control.median, report->control.low, report->control.high};
-  const double judged = (double)report->judged;
+  const double pictures[] = {(double)report->tried, (double)report->others};
   const char *path = table_path(search);
   if (!path) return dq_fail_memory(search->error, 0);
   find_key(search, &key);
@@ -310,7 +315,7 @@ dq_status dq_mix_cache_save(dq_mix_search_state *search) {
   DQ_TRY(dq_calibration_table_save(&search->maker.whole.table, path, search->error));
   json_t *root = json_pack("{s:s, s:i, s:s, s:s, s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:o}", "schema", SCHEMA, "version",
                            VERSION, "network", key.network, "data", key.data, "eval", key.eval, "place", key.place,
-                           "rounds", search->rounds, "judged", numbers_json(&judged, 1), "control",
+                           "rounds", search->rounds, "pictures", numbers_json(pictures, 2), "control",
                            numbers_json(control, 3), "gap", numbers_json(&report->exact_gap, 1), "points",
                            points_json(report), "costs", costs_json(&search->report->costs));
   return dq_settings_save(root, options->cache, search->error);

@@ -39,6 +39,16 @@ dq_status dq_mix_costs_add_times(dq_mix_costs *costs, const dq_mix_form *form, d
 // Biol. 29, 1970: the multiplicative form with relaxation 1/2).
 void dq_mix_costs_correct_noise(dq_mix_costs *costs, const uint8_t *choice, double measured);
 
+// The noise of a choice.
+typedef struct dq_mix_observation {
+  const uint8_t *choice; // [unit_count]
+  double noise;
+  double before; // as the costs predicted it before it was measured
+} dq_mix_observation;
+// Adjusts the noises by all observations one after another, in 200 sweeps whose power falls from 1/2 to 1/42. Where no
+// noises have all these sums, the errors are shared.
+void dq_mix_costs_fit_noise(dq_mix_costs *costs, const dq_mix_observation *observed, int count);
+
 // The seconds of a conversion: as it was measured, else by the elements from those that were.
 double dq_mix_conversion_seconds(const dq_mix_costs *costs, int value, int from, int to);
 

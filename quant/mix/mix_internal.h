@@ -4,12 +4,6 @@
 
 #include "quant/mix/mix.h"
 
-// The noise of a choice, on the pictures that points are judged on.
-typedef struct dq_mix_observation {
-  const uint8_t *choice; // [unit_count]
-  double noise;
-} dq_mix_observation;
-
 typedef struct dq_mix_search_state {
   const dq_graph *graph;
   const dq_mix_options *options;
@@ -17,9 +11,9 @@ typedef struct dq_mix_search_state {
   dq_context quiet; // says nothing: the same would be said at each form
   dq_mix_report *report;
   dq_mix_maker maker;
-  dq_graph *whole;        // with all layers in 8 bits, when it was made here: it owns the table; NULL: from the cache
-  dq_evaluator evaluator; // of points
-  bool evaluates;         // it is open
+  dq_graph *whole; // with all layers in 8 bits, when it was made here: it owns the table; NULL: from the cache
+  dq_evaluator trial, other;    // on the pictures of trials, and on as many that no trial sees
+  bool evaluates;               // they are open
   dq_mix_observation *observed; // [observed_count]
   int observed_count, observed_capacity;
   int rounds;    // that are over
@@ -42,15 +36,22 @@ dq_status dq_mix_measure_points(dq_mix_search_state *search);
 // Measures the points within the bounds that are about as fast as the answer again, side by side, three times with
 // memory that lies elsewhere; their times are then the median of these. Sets report->noisy.
 dq_status dq_mix_confirm(dq_mix_search_state *search);
-// Opens the evaluator of points, if it is not open.
-dq_status dq_mix_open_evaluator(dq_mix_search_state *search);
-// Appends the noise that was measured for a choice to search->observed; `choice` is not copied and must live as long as
-// the search. Nothing is corrected yet (dq_mix_correct).
-dq_status dq_mix_observe(dq_mix_search_state *search, const uint8_t *choice, double noise);
-// Corrects the noises of the costs by all observations.
-void dq_mix_correct(dq_mix_search_state *search);
 // Marks what is within the bounds and on the front, and finds the answer.
 void dq_mix_rank(dq_mix_search_state *search);
+
+// ---- mix_trials.c ----
+
+// Opens both evaluators, if they are not open.
+dq_status dq_mix_open_evaluators(dq_mix_search_state *search);
+// Appends an observation, whose choice is copied, to search->observed. Nothing is corrected yet (dq_mix_correct).
+dq_status dq_mix_observe(dq_mix_search_state *search, const dq_mix_observation *observation);
+// Makes a choice and measures its noise on the pictures of trials, unless that is known. `found` may be NULL.
+dq_status dq_mix_try(dq_mix_search_state *search, const uint8_t *choice, dq_mix_observation *found);
+bool dq_mix_was_tried(const dq_mix_search_state *search, const uint8_t *choice);
+// Corrects the noises of the costs by all observations, then by those of points.
+dq_status dq_mix_correct(dq_mix_search_state *search);
+// Sets predicted.noise of all points that have a choice, by the costs as they are.
+void dq_mix_predict_noises(dq_mix_search_state *search);
 
 // ---- mix_rounds.c ----
 
@@ -59,7 +60,8 @@ dq_status dq_mix_measure_costs(dq_mix_search_state *search);
 // Measures the noise of some choices of the front, and corrects the costs, a few times: the noises of units alone add
 // up to that of a choice but roughly.
 dq_status dq_mix_settle_noise(dq_mix_search_state *search);
-// Finds points on the front of the costs as they are, and measures them.
+// Finds points on the front of the costs and tries them, which corrects the costs, until all points were tried, a few
+// times; then measures them.
 dq_status dq_mix_run_round(dq_mix_search_state *search);
 // Points between the answer and the fastest point that loses too much.
 dq_status dq_mix_refine(dq_mix_search_state *search);

@@ -18,12 +18,10 @@ typedef struct noise_search {
 
 dq_status dq_mix_noise_of(dq_evaluator *evaluator, const dq_graph *form, double *noise, dq_arena *arena,
                           dq_error *error) {
-  int64_t pictures = evaluator->what.pictures;
-  dq_score score = {.noise = DQ_NEW_ARRAY(arena, pictures, double)};
+  dq_score score = {.noise = DQ_NEW_ARRAY(arena, evaluator->what.pictures, double)};
   if (!score.noise) return dq_fail_memory(error, 0);
   DQ_TRY(dq_evaluate(evaluator, form, &score, error));
-  *noise = 0;
-  for (int64_t p = 0; p < pictures; p++) *noise += score.noise[p] / (double)pictures;
+  *noise = pow(10, -score.decibels / 10);
   return DQ_OK;
 }
 

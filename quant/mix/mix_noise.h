@@ -9,12 +9,12 @@ typedef struct dq_mix_noise_options {
   double seconds_trials; // about so long; then neighbouring units are measured together and share the noise alike
 } dq_mix_noise_options;
 
-// Measures costs->unit_noise and costs->value_noise: relative noise, mean over the pictures (dq_score.noise). Statuses
-// as dq_sensitivity_measure, dq_mix_make and dq_evaluate.
+// Measures costs->unit_noise and costs->value_noise as dq_mix_noise_of does. Statuses as dq_sensitivity_measure,
+// dq_mix_make and dq_evaluate.
 dq_status dq_mix_noise_measure(dq_mix_costs *costs, dq_mix_maker *maker, const dq_mix_noise_options *options,
                                const dq_context *context, dq_arena *arena, dq_error *error);
 
-// The mean over the pictures of the evaluator of the noise of a form.
+// The noise of a form over its signal, over all pictures of the evaluator: 10^(-SQNR / 10) of dq_score.decibels.
 dq_status dq_mix_noise_of(dq_evaluator *evaluator, const dq_graph *form, double *noise, dq_arena *arena,
                           dq_error *error);
 

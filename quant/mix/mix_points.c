@@ -83,29 +83,11 @@ dq_status dq_mix_add_named(dq_mix_search_state *search, const dq_mix_named *name
 
 // ---- Measuring ----
 
-dq_status dq_mix_open_evaluator(dq_mix_search_state *search) {
-  const dq_mix_options *options = search->options;
-  enum { PICTURES = 24 };
-  dq_data *data = options->eval ? options->eval : options->data;
-  int64_t count = dq_data_count(data), judged = count < PICTURES ? count : PICTURES;
-  if (search->evaluates) return DQ_OK;
-  if (!options->eval) judged = (count + 1) / 2 < PICTURES ? (count + 1) / 2 : PICTURES; // the last ones
-  const dq_evaluator_options what = {.graph = search->graph,
-                                     .shapes = &options->int8->shapes,
-                                     .data = data,
-                                     .first = options->eval ? 0 : count - judged,
-                                     .pictures = judged,
-                                     .decode = options->int8->decode,
-                                     .batch = options->int8->batch};
-  search->evaluates = true;
-  search->report->judged = judged;
-  return dq_evaluator_open(&search->evaluator, &what, &search->quiet, search->arena, search->error);
-}
-
 static dq_status judge(dq_mix_search_state *search, dq_mix_point *point, const dq_graph *form) {
   const dq_mix_options *options = search->options;
-  dq_evaluator_options judged = search->evaluator.options;
-  DQ_TRY(dq_mix_noise_of(&search->evaluator, form, &point->noise, search->arena, search->error));
+  dq_evaluator_options judged = search->other.options;
+  if (!point->choice) DQ_TRY(dq_mix_noise_of(&search->trial, form, &point->noise, search->arena, search->error));
+  DQ_TRY(dq_mix_noise_of(&search->other, form, &point->other_noise, search->arena, search->error));
   if (options->labelled)
     DQ_TRY(dq_accuracy_run(&point->figures, form, options->eval ? options->eval : options->data, &options->accuracy,
                            &search->quiet, search->error));
@@ -125,9 +107,11 @@ static bool is_within(const dq_mix_search_state *search, const dq_mix_point *poi
 // Reports a measured point, and gives it to the caller when it is the best so far.
 static dq_status report_point(dq_mix_search_state *search, const dq_mix_point *point, const dq_graph *form) {
   const dq_mix_options *options = search->options;
-  dq_message(search->context, DQ_DETAIL, "%s: %.4f ms, predicted %.4f; noise %.2f dB, predicted %.2f; %.4g points lost",
-             point->name, 1e3 * point->seconds, 1e3 * point->predicted.seconds, -10 * log10(point->noise),
-             -10 * log10(point->predicted.noise), point->drop);
+  dq_message(search->context, DQ_DETAIL,
+             "%s: %.4f ms, predicted %.4f; noise %.2f dB, before its trial %.2f, on other pictures %.2f; %.4g points "
+             "lost",
+             point->name, 1e3 * point->seconds, 1e3 * point->predicted.seconds, 10 * log10(point->noise),
+             10 * log10(point->foreseen), 10 * log10(point->other_noise), point->drop);
   if (!is_within(search, point) || !options->on_better) return DQ_OK;
   if (search->best_seconds > 0 && point->seconds >= search->best_seconds) return DQ_OK;
   search->best_seconds = point->seconds;
@@ -228,33 +212,23 @@ static dq_status judge_batch(dq_mix_search_state *search, batch *b) {
     const dq_graph *form = b->forms[CONTROLS + p].graph;
     DQ_TRY(judge(search, point, form));
     point->measured = true;
-    if (point == search->report->points) search->report->costs.other_noise = point->noise; // all in float32
-    if (point->choice) DQ_TRY(dq_mix_observe(search, point->choice, point->noise));
     DQ_TRY(report_point(search, point, form));
     dq_progress(search->context, "judging", p + 1, b->count);
   }
   return DQ_OK;
 }
 
-dq_status dq_mix_observe(dq_mix_search_state *search, const uint8_t *choice, double noise) {
-  if (search->observed_count == search->observed_capacity) {
-    int capacity = 2 * search->observed_capacity + 64;
-    dq_mix_observation *observed = DQ_NEW_ARRAY(search->arena, capacity, dq_mix_observation);
-    if (!observed) return dq_fail_memory(search->error, 0);
-    if (search->observed_count) memcpy(observed, search->observed, (size_t)search->observed_count * sizeof *observed);
-    search->observed = observed;
-    search->observed_capacity = capacity;
+static dq_status try_batch(dq_mix_search_state *search, batch *b) {
+  dq_mix_observation tried;
+  for (int p = 0; p < b->count; p++) {
+    dq_mix_point *point = b->points[p];
+    if (!point->choice) continue;
+    DQ_TRY(dq_mix_try(search, point->choice, &tried));
+    point->noise = tried.noise, point->foreseen = tried.before;
+    if (point == search->report->points) search->report->costs.other_noise = point->noise; // all in float32
+    dq_progress(search->context, "trying", p + 1, b->count);
   }
-  search->observed[search->observed_count++] = (dq_mix_observation){choice, noise};
   return DQ_OK;
-}
-
-// One correction undoes a part of those before it, so that all are made SWEEPS times.
-void dq_mix_correct(dq_mix_search_state *search) {
-  enum { SWEEPS = 20 };
-  for (int sweep = 0; sweep < SWEEPS; sweep++)
-    for (int i = 0; i < search->observed_count; i++)
-      dq_mix_costs_correct_noise(&search->report->costs, search->observed[i].choice, search->observed[i].noise);
 }
 
 dq_status dq_mix_measure_points(dq_mix_search_state *search) {
@@ -265,12 +239,12 @@ dq_status dq_mix_measure_points(dq_mix_search_state *search) {
   for (int p = 0; p < report->count; p++)
     if (!report->points[p].measured) b.points[b.count++] = &report->points[p];
   if (!b.count) return DQ_OK;
-  dq_status status = dq_mix_open_evaluator(search);
+  dq_status status = dq_mix_open_evaluators(search);
+  if (status == DQ_OK) status = try_batch(search, &b);
   if (status == DQ_OK) status = time_batch(search, &b);
   if (status == DQ_OK && !report->noisy) status = judge_batch(search, &b);
   close_forms(&b);
-  if (status == DQ_OK && !report->noisy) dq_mix_correct(search);
-  return status;
+  return status == DQ_OK && !report->noisy ? dq_mix_correct(search) : status;
 }
 
 // ---- Confirming ----
@@ -336,17 +310,17 @@ static bool is_better(const dq_mix_point *a, const dq_mix_point *b) {
   return a->drop < b->drop || (!(a->drop > b->drop) && a->seconds < b->seconds);
 }
 
-// The largest errors of what was predicted for the points that were found.
+static void raise_to(double *largest, double value) {
+  if (value > *largest) *largest = value;
+}
+
 static void find_errors(dq_mix_report *report) {
   report->largest_time_error = report->largest_noise_error = 0;
   for (int p = 0; p < report->count; p++) {
     const dq_mix_point *point = &report->points[p];
+    raise_to(&report->largest_noise_error, dq_mix_noise_error(point));
     if (point->kind != DQ_MIX_FOUND || !point->measured) continue;
-    double time = fabs(point->predicted.seconds / point->seconds - 1);
-    double noise =
-        point->noise > 0 && point->predicted.noise > 0 ? fabs(10 * log10(point->predicted.noise / point->noise)) : 0;
-    if (time > report->largest_time_error) report->largest_time_error = time;
-    if (noise > report->largest_noise_error) report->largest_noise_error = noise;
+    raise_to(&report->largest_time_error, fabs(point->predicted.seconds / point->seconds - 1));
   }
 }
 
@@ -360,6 +334,7 @@ void dq_mix_rank(dq_mix_search_state *search) {
     for (int q = 0; q < report->count; q++) point->best &= !is_worse(point, &report->points[q]);
     if (p && is_better(point, &report->points[report->answer])) report->answer = p;
   }
+  dq_mix_predict_noises(search);
   find_errors(report);
   report->held = report->count && report->points[report->answer].within;
 }

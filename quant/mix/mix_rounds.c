@@ -115,40 +115,19 @@ static int point_at(const dq_mix_search_state *search, const chosen_front *chose
   return -1;
 }
 
-static bool is_observed(const dq_mix_search_state *search, const uint8_t *choice) {
-  size_t units = (size_t)search->report->network.unit_count;
-  for (int i = 0; i < search->observed_count; i++)
-    if (!memcmp(search->observed[i].choice, choice, units)) return true;
-  return false;
-}
-
-static dq_status observe(dq_mix_search_state *search, const uint8_t *choice) {
-  dq_precision_map map;
-  dq_graph *form;
-  double noise;
-  const uint8_t *kept = dq_arena_copy(search->arena, choice, (size_t)search->report->network.unit_count);
-  if (!kept) return dq_fail_memory(search->error, 0);
-  DQ_TRY(dq_mix_map(&search->report->network, choice, search->arena, &map, search->error));
-  DQ_TRY(dq_mix_make(&search->maker, &map, &form, NULL, search->error));
-  dq_status status = dq_mix_noise_of(&search->evaluator, form, &noise, search->arena, search->error);
-  dq_graph_free(form);
-  return status == DQ_OK ? dq_mix_observe(search, kept, noise) : status;
-}
-
 dq_status dq_mix_settle_noise(dq_mix_search_state *search) {
   enum { SWEEPS = 3 };
   int points = search->options->points;
   uint8_t choice[search->report->network.unit_count];
-  DQ_TRY(dq_mix_open_evaluator(search));
   for (int i = 0; i < SWEEPS * points; i++) {
     chosen_front chosen;
     if (i % points == 0) DQ_TRY(find_front(search, true, &chosen));
     // Other places in each sweep.
     int at = point_at(search, &chosen, (i % points + (double)(i / points) / SWEEPS) / points);
     if (at >= 0) dq_mix_front_choice(&chosen.front, at, choice);
-    if (at >= 0 && !is_observed(search, choice)) DQ_TRY(observe(search, choice));
+    if (at >= 0) DQ_TRY(dq_mix_try(search, choice, NULL));
     dq_progress(search->context, "noise of choices", i + 1, SWEEPS * points);
-    if (i % points == points - 1) dq_mix_correct(search);
+    if (i % points == points - 1) DQ_TRY(dq_mix_correct(search));
   }
   return DQ_OK;
 }
@@ -166,10 +145,31 @@ static dq_status add_found(dq_mix_search_state *search, const chosen_front *chos
   return DQ_OK;
 }
 
+// Tries the points of a front; *corrected: a trial was new, and the costs are other ones now.
+static dq_status try_front(dq_mix_search_state *search, const chosen_front *chosen, bool *corrected) {
+  uint8_t choice[search->report->network.unit_count];
+  int points = search->options->points;
+  *corrected = false;
+  for (int i = 0; i < points; i++) {
+    int at = point_at(search, chosen, (double)i / points);
+    if (at >= 0) dq_mix_front_choice(&chosen->front, at, choice);
+    if (at < 0 || dq_mix_was_tried(search, choice)) continue;
+    DQ_TRY(dq_mix_try(search, choice, NULL));
+    *corrected = true;
+    dq_progress(search->context, "trying", i + 1, points);
+  }
+  return *corrected ? dq_mix_correct(search) : DQ_OK;
+}
+
 dq_status dq_mix_run_round(dq_mix_search_state *search) {
+  enum { FRONTS = 4 };
   int points = search->options->points, round = ++search->rounds;
+  bool corrected = true;
   chosen_front chosen;
-  DQ_TRY(find_front(search, true, &chosen));
+  for (int i = 0; i < FRONTS && corrected; i++) {
+    DQ_TRY(find_front(search, true, &chosen));
+    DQ_TRY(try_front(search, &chosen, &corrected));
+  }
   for (int i = 0; i < points; i++) {
     int at = point_at(search, &chosen, (double)i / points);
     if (at >= 0) DQ_TRY(add_found(search, &chosen, at, round));
@@ -214,7 +214,7 @@ static int point_between(const dq_mix_search_state *search, const chosen_front *
     for (int i = 0; i < chosen->count && found < 0; i++) {
       dq_mix_front_choice(&chosen->front, i, choice);
       double seconds = dq_mix_predict(&search->report->costs, choice).seconds;
-      if (seconds <= low || seconds >= high || is_observed(search, choice)) continue;
+      if (seconds <= low || seconds >= high || dq_mix_was_tried(search, choice)) continue;
       if (!half) count++;
       else if (!left--) found = i;
     }

@@ -42,16 +42,18 @@ begin() { # the files of the search, in a folder of the test
     grep -q "\"point\": \"$name\"" mix.json
   done
   [ "$(grep -c '"predicted_ms"' mix.json)" -ge 6 ]
+  [ "$(grep -c '"other_noise_db"' mix.json)" -ge 6 ]
+  awk -F'[:,]' '/"noise_error"/ { found = 1; error = $2 } END { exit !(found && error < 0.5) }' mix.json # dB
   [ "$(grep -c '"answer": true' mix.json)" -eq 1 ]
   grep -q 'Time and loss' mix.html
 }
 
 @test "mix: another bound measures nothing" {
   begin
-  grep '"ms"' mix.json >before
+  grep -e '"ms"' -e '_db"' mix.json >before
   mixes -o other.onnx --cache mix.onnx.mix --resume --max-drop 0.5 --json other.json
   grep -q '"resumed": true' other.json
-  grep '"ms"' other.json >after
+  grep -e '"ms"' -e '_db"' other.json >after
   cmp before after
   mixes -o third.onnx --cache mix.onnx.mix --resume --max-drop 100 --save-precision q.json
   cmp mix.onnx third.onnx
@@ -87,9 +89,9 @@ begin() { # the files of the search, in a folder of the test
   gives 3 dq-mix "$root/datasets/shapes.onnx" "${data[@]}" --threads 2 "${cache[@]}"
   has "another machine, build of dq or number of threads"
   has "without --resume the file is written anew"
-  for edit in 's/"rounds": 2/"rounds": 9/' 's/"unit_noise"/"unit_nose"/' 's/"choice": "2/"choice": "7/' 's/"version": 1/"version": 2/' '$d' \
+  for edit in 's/"rounds": 2/"rounds": 9/' 's/"unit_noise"/"unit_nose"/' 's/"choice": "2/"choice": "7/' 's/"version": 2/"version": 3/' '$d' \
     's/"kind": 2/"kind": -1/' 's/"kind": 2,//' 's/"kind": 2/"kind": "2"/' 's/"round": [0-9]*,//' 's/"round": [0-9]*/"round": true/' 's/"round": [0-9]*/"round": -1/' '/"float32"/,/]/s/[0-9.e-]*[0-9]$/1e999/' \
-    '/"judged"/,/]/s/[0-9.e-]*[0-9]$/1e300/' '/"numbers"/,/]/s/[0-9.e-]*[0-9]$/1e300/' '/"per_element"/,/]/s/[0-9.e-]*[0-9]$/1e300/'; do
+    '/"pictures"/,/]/s/[0-9.e-]*[0-9]$/1e300/' '/"numbers"/,/]/s/[0-9.e-]*[0-9]$/1e300/' '/"per_element"/,/]/s/[0-9.e-]*[0-9]$/1e300/'; do
     sed "$edit" "$BATS_FILE_TMPDIR/mix.onnx.mix" >mix.onnx.mix
     run -1 cmp -s mix.onnx.mix "$BATS_FILE_TMPDIR/mix.onnx.mix"
     gives 3 dq-mix "$root/datasets/shapes.onnx" "${data[@]}" --threads 1 "${cache[@]}"

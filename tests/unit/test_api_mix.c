@@ -49,7 +49,8 @@ static void check_rows(const dq_model *model, const dq_model_mix_facts *facts) {
   int rows = 0, front = 0;
   for (; dq_model_mix_at(model, rows, &row); rows++) {
     assert_true(row.seconds > 0 && row.ratio_low <= row.ratio && row.ratio <= row.ratio_high && row.bytes > 0);
-    assert_true(row.name[0] && row.noise >= 0);
+    assert_true(row.name[0] && row.noise >= 0 && row.other_noise >= 0 && row.noise_before >= 0);
+    if (row.noise > 1e-10) assert_true(row.other_noise > 0 && row.predicted_noise > 0);
     front += row.front;
     if (rows == facts->answer) assert_int_equal(row.within, facts->held);
     if (facts->held && row.within && dq_model_mix_at(model, facts->answer, NULL)) {

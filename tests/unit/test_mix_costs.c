@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "quant/mix/mix_costs.h"
+#include "quant/mix/mix.h"
 
 enum { INPUT, FIRST, SECOND, OUTPUT, UNITS };
 enum { I8 = DQ_PRECISION_INT8, F16 = DQ_PRECISION_FP16, F32 = DQ_PRECISION_FP32, P = DQ_PRECISIONS };
@@ -143,8 +143,35 @@ static void alternation(void **state) {
   assert_memory_equal(choice, ((uint8_t[]){F32, I8, F16, F32}), UNITS);
 }
 
+// One and two units in 8 bits: noises that have both sums are found. A choice that was measured twice, with 1 and with
+// 16 times 1e-3 beyond what float32 has, comes to the middle of their logarithms, 4e-3.
+static void fit(void **state) {
+  (void)state;
+  const uint8_t one[UNITS] = {F32, I8, F32, F32}, both[UNITS] = {F32, I8, I8, F32};
+  const dq_mix_observation consistent[2] = {{one, 0.04 + costs.other_noise, 0}, {both, 0.1 + costs.other_noise, 0}};
+  dq_mix_costs_fit_noise(&costs, consistent, 2);
+  assert_true(fabs(dq_mix_predict(&costs, one).noise / consistent[0].noise - 1) < 0.01);
+  assert_true(fabs(dq_mix_predict(&costs, both).noise / consistent[1].noise - 1) < 0.01);
+  const dq_mix_observation twice[2] = {{one, 0.001 + costs.other_noise, 0}, {one, 0.016 + costs.other_noise, 0}};
+  dq_mix_costs_fit_noise(&costs, twice, 2);
+  assert_true(fabs((dq_mix_predict(&costs, one).noise - costs.other_noise) / 4e-3 - 1) < 0.05);
+}
+
+static void errors_of_noise(void **state) {
+  (void)state;
+  uint8_t choice[UNITS] = {0};
+  assert_true(fabs(dq_mix_noise_error(&(dq_mix_point){.choice = choice, .noise = 1e-4, .predicted.noise = 1e-3}) - 10) <
+              1e-9);
+  assert_true(fabs(dq_mix_noise_error(&(dq_mix_point){.choice = choice, .noise = 1e-3, .predicted.noise = 1e-4}) - 10) <
+              1e-9);
+  assert_true(fabs(dq_mix_noise_error(&(dq_mix_point){.choice = choice, .noise = 1e-13, .predicted.noise = 1})) < 1e-9);
+  assert_true(fabs(dq_mix_noise_error(&(dq_mix_point){.noise = 1e-4})) < 1e-9); // divides units
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(fit, set_up, tear_down),
+      cmocka_unit_test(errors_of_noise),
       cmocka_unit_test_setup_teardown(sums, set_up, tear_down),
       cmocka_unit_test_setup_teardown(correction, set_up, tear_down),
       cmocka_unit_test_setup_teardown(correction_of_the_first_unit, set_up, tear_down),
