@@ -139,7 +139,7 @@ policy edf | ../small.onnx --duration 20ms | 0 edf
 policy fast | ../small.onnx --duration 20ms | 2 'fast' is not one of fifo, round-robin, priority, edf
 job-time 0.001us | ../small.onnx --duration 20ms --json - -q | 0 "job": 2
 slice 20000000s | ../small.onnx --duration 20ms | 2 '20000000s' is out of range
-duration 20ms | ../small.onnx --requests 3000000 | 0 Time of the run:                   0.0
+duration 20ms | ../small.onnx --requests 300000 | 0 Time of the run:                   0.0
 requests 7 | ../small.onnx --duration 10s --json - -q | 0 "requests": 7,
 trace ../trace.txt | ../small.onnx --duration 1s --json - -q | 0 "requests": 3,
 trace ../other.txt | ../small.onnx --duration 20ms | 3 line 1: there is no network 'large'
