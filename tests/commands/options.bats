@@ -376,7 +376,7 @@ use-table ../table.json | ../small.onnx -o o.onnx | file o.onnx
 use-table ../table.json | ../small.onnx -o o.onnx --data npy:../x.npy --method minmax | 2 exclude each other
 bias-correction on | ../small.onnx -o o.onnx --use-table ../table.json | 2 exclude each other
 force - | ../small.onnx -o o.onnx --data npy:../x.npy --use-table ../other.json | file o.onnx
-equalize on | ../small.onnx -o o.onnx --data npy:../x.npy | bytes o.onnx
+equalize off | ../small.onnx -o o.onnx --data npy:../x.npy | bytes o.onnx
 bias-correction off | ../small.onnx -o o.onnx --data npy:../x.npy | bytes o.onnx
 bias-absorption on | ../high_bias.onnx -o o.onnx --data synth:shapes,count=8,size=8 --equalize off | elsewhere int8.bats
 range-search on | ../small.onnx -o o.onnx --data npy:../x.npy -v | elsewhere int8.bats
