@@ -244,8 +244,7 @@ static void correct_conversion(void *user, int value, int from, int to) {
   if (noise) *noise *= c->factor;
 }
 
-// Multiplies by a power of measured / sum.
-static void correct(dq_mix_costs *costs, const uint8_t *choice, double measured, double power) {
+void dq_mix_costs_correct_noise(dq_mix_costs *costs, const uint8_t *choice, double measured, double power) {
   double sum = dq_mix_predict(costs, choice).noise - costs->other_noise, left = measured - costs->other_noise;
   if (!(sum > 0) || !(left > 0) || !isfinite(left)) return;
   correction c = {costs, pow(left / sum, power)};
@@ -253,15 +252,11 @@ static void correct(dq_mix_costs *costs, const uint8_t *choice, double measured,
   each_conversion(costs->network, choice, correct_conversion, &c);
 }
 
-void dq_mix_costs_correct_noise(dq_mix_costs *costs, const uint8_t *choice, double measured) {
-  correct(costs, choice, measured, 0.5);
-}
-
 void dq_mix_costs_fit_noise(dq_mix_costs *costs, const dq_mix_observation *observed, int count) {
   enum { SWEEPS = 200, FIRST = 10 }; // FIRST: sweeps until the power is half of that at the start
   for (int sweep = 0; sweep < SWEEPS; sweep++)
     for (int i = 0; i < count; i++)
-      correct(costs, observed[i].choice, observed[i].noise, 0.5 * FIRST / (FIRST + sweep));
+      dq_mix_costs_correct_noise(costs, observed[i].choice, observed[i].noise, 0.5 * FIRST / (FIRST + sweep));
 }
 
 // ---- The table ----

@@ -35,9 +35,10 @@ dq_status dq_mix_costs_add_times(dq_mix_costs *costs, const dq_mix_form *form, d
 // a part of the conversions, which may so take less than no time.
 
 // Adjusts the noises so that the sum for a choice comes closer to what was measured: each term of the sum is multiplied
-// by the root of measured / sum (R. Gordon, R. Bender, G. T. Herman, Algebraic Reconstruction Techniques, J. Theor.
-// Biol. 29, 1970: the multiplicative form with relaxation 1/2).
-void dq_mix_costs_correct_noise(dq_mix_costs *costs, const uint8_t *choice, double measured);
+// by (measured / sum) to the power of `power`, above 0 and up to 1 (R. Gordon, R. Bender, G. T. Herman, Algebraic
+// Reconstruction Techniques, J. Theor. Biol. 29, 1970: the multiplicative form with relaxation). A noise that is not
+// finite, or not above that in float32, changes nothing.
+void dq_mix_costs_correct_noise(dq_mix_costs *costs, const uint8_t *choice, double measured, double power);
 
 // The noise of a choice.
 typedef struct dq_mix_observation {

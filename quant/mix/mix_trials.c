@@ -1,7 +1,8 @@
-// Trials of whole choices on the pictures of the search, and what they say of the pictures that points are judged on.
+// Trials of whole choices on the pictures of trials, and the correction of the costs by what they show.
 #include <math.h>
 #include <string.h>
 
+#include "lib/base/sizes.h"
 #include "quant/mix/mix_internal.h"
 #include "quant/mix/mix_noise.h"
 
@@ -22,10 +23,8 @@ static int64_t most_pictures(const dq_mix_search_state *search) {
   static const double SLOW = 0.02; // seconds of a run
   int64_t fit = BYTES / bytes_of_outputs(&search->report->network);
   int64_t most = search->report->costs.float32 > SLOW ? LEAST : MOST;
-  return fit < LEAST ? LEAST : fit < most ? fit : most;
+  return fit < LEAST ? LEAST : dq_min_i64(fit, most);
 }
-
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 static dq_status open_one(dq_mix_search_state *search, dq_evaluator *evaluator, dq_data *data, int64_t first,
                           int64_t pictures) {
@@ -46,8 +45,8 @@ dq_status dq_mix_open_evaluators(dq_mix_search_state *search) {
   int64_t most = most_pictures(search), count = dq_data_count(data);
   if (search->evaluates) return DQ_OK;
   search->evaluates = true;
-  report->others = least((count + 1) / 2, most);
-  report->tried = count > 1 ? least(count / 2, most) : 1;
+  report->others = dq_min_i64((count + 1) / 2, most);
+  report->tried = count > 1 ? dq_min_i64(count / 2, most) : 1;
   DQ_TRY(open_one(search, &search->trial, data, 0, report->tried));
   return open_one(search, &search->other, data, count - report->others, report->others);
 }

@@ -83,10 +83,10 @@ static void sums(void **state) {
 static void correction(void **state) {
   (void)state;
   const uint8_t choice[] = {F32, I8, F32, F32};
-  dq_mix_costs_correct_noise(&costs, choice, 0.01 + 0.75 / 4);
+  dq_mix_costs_correct_noise(&costs, choice, 0.01 + 0.75 / 4, 0.5);
   near(costs.unit_noise[FIRST * P + I8], 0.25), near(costs.value_noise[0 * P + I8], 0.125);
   near(costs.unit_noise[SECOND * P + I8], 0.125), near(costs.value_noise[1 * P + I8], 0.0625);
-  dq_mix_costs_correct_noise(&costs, choice, 0.005); // below what is there in any case: nothing is learnt
+  dq_mix_costs_correct_noise(&costs, choice, 0.005, 0.5); // below what is there in any case: nothing is learnt
   near(costs.unit_noise[FIRST * P + I8], 0.25);
 }
 
@@ -95,12 +95,12 @@ static void correction_of_the_first_unit(void **state) {
   (void)state;
   const uint8_t choice[] = {F32, I8, F32, F32};
   set_unit(INPUT, F32, 0, 0.125);
-  dq_mix_costs_correct_noise(&costs, choice, 0.01 + 0.875 / 4); // a quarter of 0.125 + 0.5 + 0.25
+  dq_mix_costs_correct_noise(&costs, choice, 0.01 + 0.875 / 4, 0.5); // a quarter of 0.125 + 0.5 + 0.25
   near(costs.unit_noise[INPUT * P + F32], 0.0625), near(costs.unit_noise[FIRST * P + I8], 0.25);
   memset(costs.unit_noise, 0, UNITS * P * sizeof *costs.unit_noise);
   memset(costs.value_noise, 0, 3 * P * sizeof *costs.value_noise);
-  dq_mix_costs_correct_noise(&costs, choice, 1);
-  dq_mix_costs_correct_noise(&costs, choice, INFINITY);
+  dq_mix_costs_correct_noise(&costs, choice, 1, 0.5);
+  dq_mix_costs_correct_noise(&costs, choice, INFINITY, 0.5);
   for (int u = 0; u < UNITS * P; u++) assert_true(costs.unit_noise[u] == 0);
 }
 
