@@ -21,12 +21,12 @@ static dq_status read_batch(dq_trainer *t, int64_t index, dq_error *error) {
   return dq_processes_agree(t->context->processes, status, error);
 }
 
-// The most that the process has held so far, and the weights that are stored in the model at the end.
-static double foretell_memory(const dq_trainer *t) {
+// The most that the process has held so far. Validation has stored the weights in a model, as the end of the training
+// will.
+static double foretell_memory(void) {
   struct rusage usage = {0};
-  const int64_t state = dq_training_elements(&t->training) * (int64_t)sizeof(float);
   getrusage(RUSAGE_SELF, &usage); // Linux counts it in kB
-  return 1024.0 * (double)usage.ru_maxrss + (double)state;
+  return 1024.0 * (double)usage.ru_maxrss;
 }
 
 // A step without its update takes the memory that all steps need, so that it is known before the first one.
@@ -38,7 +38,7 @@ static dq_status begin_anew(dq_trainer *t, dq_error *error) {
   DQ_TRY(dq_trainer_validate(t, &figure, error));
   t->place.start = t->place.best = figure.value;
   t->place.rate = t->options->rate.rate;
-  t->place.memory = foretell_memory(t);
+  t->place.memory = foretell_memory();
   dq_training_save(&t->training, t->best);
   return DQ_OK;
 }

@@ -1,6 +1,7 @@
 // Making a training over data ready.
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "lib/document/origin.h"
 #include "lib/graph/patterns.h"
@@ -121,6 +122,9 @@ static const char *settings_of(const dq_trainer *t) {
       dq_data_preprocess_text(o->data));
 }
 
+// Zeroes what is zero already, so that the memory that is announced before the first update has it.
+static void touch(const dq_checkpoint_part *part) { memset(part->data, 0, part->bytes); }
+
 static dq_status open_checkpoint(dq_trainer *t, dq_error *error) {
   enum { FIXED_PARTS = 4 };
   const dq_training *training = &t->training;
@@ -138,7 +142,9 @@ static dq_status open_checkpoint(dq_trainer *t, dq_error *error) {
     parts[FIXED_PARTS + i] = (dq_checkpoint_part){
         t->optimizer.moments[i], (size_t)moments * (size_t)dq_tensor_bytes(training->trained[i].elements)};
   t->checkpoint = (dq_checkpoint){.parts = parts, .count = FIXED_PARTS + training->trained_count};
+  for (int i = FIXED_PARTS - 1; i < t->checkpoint.count; i++) touch(&parts[i]);
   if (!t->options->checkpoint) return DQ_OK;
+  touch(&parts[2]);
   t->checkpoint.path = dq_arena_printf(t->arena, "%s/checkpoint", t->options->checkpoint);
   t->checkpoint.settings = settings_of(t);
   return t->checkpoint.path && t->checkpoint.settings ? DQ_OK : dq_fail_memory(error, 0);
