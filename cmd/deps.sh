@@ -1,7 +1,7 @@
 #!/bin/sh
 # make deps: finds what the build and the tests need and installs what is missing with apt-get.
-# With the argument "fuzz", "aarch64", "machines" or "emitted" also what only fuzzing, the kernels of AArch64, the C of dq-cc on
-# other machines or the checks of tests/emitted need.
+# With the argument "fuzz", "aarch64", "machines", "emitted" or "steps" also what only fuzzing, the kernels of AArch64, the C of
+# dq-cc on other machines, the checks of tests/emitted or the comparison with PyTorch need.
 # On a system without apt-get: says in one line what is missing and fails.
 set -u
 purpose=${1:-}
@@ -68,6 +68,10 @@ check() {
     have cppcheck || need cppcheck cppcheck
     have arm-none-eabi-gcc || need arm-none-eabi-gcc gcc-arm-none-eabi
     have qemu-system-arm || need qemu-system-arm qemu-system-arm
+    ;;
+  steps)
+    /usr/bin/python3 -c 'import torch' 2>/dev/null || need PyTorch python3-torch
+    /usr/bin/python3 -c 'import onnx' 2>/dev/null || need "onnx for Python" python3-onnx
     ;;
   esac
   python3 -c 'import venv, ensurepip' 2>/dev/null || need python3-venv python3-venv

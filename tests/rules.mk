@@ -62,7 +62,7 @@ $(B)/saturating/dq: $(PROGRAM:%.c=$(B)/%.o) $(B)/tests/saturating/clip.o $(B)/li
 	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -Wl,--wrap=dq_conv_pairs_safe,--wrap=dq_sums16_prepare \
 	  -o $@ $^ $(LIBRARIES) $(MPI_LIBRARIES)
 
-.PHONY: test check check-long snapshots tests-built test-aarch64 test-audit test-machines test-emitted test-large test-networks test-saturating test-kills test-faults unit asan tsan
+.PHONY: test check check-long snapshots tests-built test-aarch64 test-audit test-machines test-emitted test-large test-networks test-saturating test-kills test-overfit test-steps test-faults unit asan tsan
 ## test: install what is missing, build everything, run all tests
 test: deps
 	$(MAKE) -j$(shell nproc) tests-built
@@ -121,10 +121,19 @@ test-kills: $(LINKS) $(B)/models/.made
 	DQ_BUILD=$(B) KILLS=$(or $(KILLS),20) bats --print-output-on-failure -f 'killed at any moment' tests/commands/train.bats
 
 # What takes too long for every change. A slow check is a target whose name is added to CHECKS_LONG.
-## check-long: all slow checks, one after the other: every kernel on AArch64, C on all machines and its rules, the audit and the clipping kernel on all networks, large networks and files, killed trainings, planted faults, fuzzing, both sanitizers
+## test-overfit: dq-train learns 64 pictures by heart on each network of ../shared, or says what forbids it; OVERFIT='resnet20_cifar10 ...'
+test-overfit: $(LINKS)
+	tests/overfit $(B) $(OVERFIT)
+
+## test-steps: ten steps of ResNet-8 by dq-train have the losses of PyTorch
+test-steps: $(LINKS)
+	@sh cmd/deps.sh steps
+	/usr/bin/python3 -B tests/interop/steps.py $(B)
+
+## check-long: all slow checks, one after the other: every kernel on AArch64, C on all machines and its rules, the audit and the clipping kernel on all networks, large networks and files, killed trainings, pictures learned by heart, steps beside PyTorch, planted faults, fuzzing, both sanitizers
 check-long: deps tests-built
 	tests/long $(CHECKS_LONG)
-CHECKS_LONG = test-aarch64 test-machines test-emitted test-audit test-saturating test-networks test-large test-kills test-faults check-long-fuzz asan tsan
+CHECKS_LONG = test-aarch64 test-machines test-emitted test-audit test-saturating test-networks test-large test-kills test-overfit test-steps test-faults check-long-fuzz asan tsan
 
 # The sanitizers' own code brings warnings of conversions that are not there without it.
 SANITIZED = $(MAKE) CFLAGS="-O1 -g -fno-omit-frame-pointer" WARNINGS="-Wall -Wextra" tests-built
