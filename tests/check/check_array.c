@@ -413,7 +413,8 @@ void check_functions(checker *c) {
 void check_tail(checker *c) {
   dq_activation activation = random_activation(c);
   bool silu = chance(c, 50), adds = !silu || chance(c, 50);
-  int64_t count = array_size(c);
+  int64_t rows = between(c, 1, 5), columns = array_size(c), stride = columns + between(c, 0, 40);
+  int64_t count = columns ? (rows - 1) * stride + columns : 0;
   input_buffer input = input_new((size_t)count * 4), addend = input_new((size_t)count * 4);
   input_buffer expected = input_new((size_t)count * 4);
   output_buffer found = output_new((size_t)count * 4, (size_t)between(c, 0, 15) * 4);
@@ -422,13 +423,21 @@ void check_tail(checker *c) {
   memcpy(found.data, input.data, (size_t)count * 4);
   for (int64_t i = 0; i < count; i++) {
     float x = ((const float *)input.data)[i];
-    if (silu) x = dq_silu_one(x);
-    if (adds) x = dq_activate(&activation, x + ((const float *)addend.data)[i]);
+    if (silu && i % stride < columns) x = dq_silu_one(x);
+    if (adds && i % stride < columns) x = dq_activate(&activation, x + ((const float *)addend.data)[i]);
     ((float *)expected.data)[i] = x;
   }
   dq_bounds bounds = dq_activation_bounds(&activation);
-  dq_tail tail = {found.data,  adds ? addend.data : NULL, count, silu, bounds.leaky, bounds.low, bounds.high,
-                  bounds.alpha};
+  dq_tail tail = {.values = found.data,
+                  .addend = adds ? addend.data : NULL,
+                  .rows = rows,
+                  .columns = columns,
+                  .stride = stride,
+                  .silu = silu,
+                  .leaky = bounds.leaky,
+                  .low = bounds.low,
+                  .high = bounds.high,
+                  .alpha = bounds.alpha};
   DQ_KERNEL_FUNCTION(f32_tail, c->cpu)(&tail);
   finish_array(c, output_guards_hold(&found) && same_floats(expected.data, found.data, count), "tail", count);
   output_free(&found);

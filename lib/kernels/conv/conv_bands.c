@@ -122,9 +122,8 @@ static void multiply_panel(const dq_conv_call *call, const dq_tile *band, int64_
     tile.c = out + row * tile.c_stride + at;
     tile.columns = (int)dq_min_i64(plan->multiply->columns, count - at);
     ((dq_tile_function *)plan->multiply->function)(&tile);
+    dq_conv_end_rows(call, first + row * tile.c_stride + at, tile.rows, tile.columns);
   }
-  for (int64_t i = 0; plan->tail.kernel && i < tile.rows; i++)
-    dq_conv_end(call, first + (row + i) * tile.c_stride, count);
 }
 
 typedef struct stage {

@@ -127,8 +127,7 @@ static void end_panel(const stage *s, int64_t index, int64_t from, int64_t end, 
                      .high = bounds.high,
                      .alpha = bounds.alpha};
   DQ_KERNEL_FUNCTION(f32_columns, plan->cpu)(&form);
-  for (int64_t c = 0; plan->tail.kernel && c < form.columns; c++)
-    dq_conv_end(s->call, first + c * outputs(plan), form.rows);
+  dq_conv_end_rows(s->call, first, form.columns, form.rows);
 }
 
 static const float *input_of(const dq_conv_call *call, int64_t image, int64_t group) {

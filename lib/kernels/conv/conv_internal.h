@@ -115,21 +115,27 @@ void dq_conv_pack_bias(const dq_conv_plan *plan, const void *bias, uint32_t *wor
 // The bounds that a kernel applies at the end of its sums: those of the activation of the plan, or none where the sum
 // must be rounded to binary16 before the activation (dq_conv_narrow).
 dq_bounds dq_conv_bounds(const dq_conv_plan *plan);
-// Applies the tail of the plan, if there is one, to the elements first to first + count - 1 of the whole output, which
-// have been stored.
-static inline void dq_conv_end(const dq_conv_call *call, int64_t first, int64_t count) {
+// Applies the tail of the plan, if there is one, to `count` elements of each of `rows` planes, which follow each other;
+// they have been stored. `first` is the place of the first of them in the whole output.
+static inline void dq_conv_end_rows(const dq_conv_call *call, int64_t first, int64_t rows, int64_t count) {
   const dq_conv_tail *tail = &call->plan->tail;
   if (!tail->kernel) return;
   dq_bounds bounds = dq_activation_bounds(&tail->activation);
   dq_tail form = {.values = (float *)call->output + first,
                   .addend = tail->adds ? call->addend + first : NULL,
-                  .count = count,
+                  .rows = rows,
+                  .columns = count,
+                  .stride = call->plan->shape.out_height * call->plan->shape.out_width,
                   .silu = tail->silu,
                   .leaky = bounds.leaky,
                   .low = bounds.low,
                   .high = bounds.high,
                   .alpha = bounds.alpha};
   ((dq_f32_tail_function *)tail->kernel->function)(&form);
+}
+// The same for elements first to first + count - 1.
+static inline void dq_conv_end(const dq_conv_call *call, int64_t first, int64_t count) {
+  dq_conv_end_rows(call, first, 1, count);
 }
 
 // Rounds `count` sums to binary16 and applies the part of the activation that dq_conv_bounds leaves out.

@@ -361,10 +361,10 @@ static void multiply_panel(const stage *s, const block *b, int64_t panel) {
     if (far_values) tile.ahead = (const uint32_t *)tile.b + width;
     tile.ahead_stride = far_values ? tile.b_stride : 0;
     ((dq_tile_function *)plan->multiply->function)(&tile);
+    if (tile.finish && plan->tail.kernel)
+      dq_conv_end_rows(s->call, (uint32_t *)tile.c - (uint32_t *)s->call->output, rows, tile.columns);
   }
   if (!tile.finish) return;
-  for (int64_t i = 0; plan->tail.kernel && i < rows; i++)
-    dq_conv_end(s->call, (s->image * p->out_channels + channel + i) * outputs + b->first, b->count);
   if (in_place) return;
   if (plan->half) narrow_rows(s, channel, rows, out, b->first, b->count);
   else requantize_rows(s, channel, rows, (const int32_t *)b->sums, b->first, b->count);

@@ -10,4 +10,5 @@ static inline __attribute__((always_inline)) f16_vector f16_ended(const dq_plane
 #define W(name) f16_##name
 #define WINDOW_ELEMENT uint16_t
 #define WINDOW_LANES V_HALVES
+#define WINDOW_ROWS 4
 #include "lib/kernels/product/window_body.h"

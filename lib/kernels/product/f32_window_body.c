@@ -10,4 +10,5 @@ static inline __attribute__((always_inline)) f32_vector f32_ended(const dq_plane
 #define W(name) f32_##name
 #define WINDOW_ELEMENT float
 #define WINDOW_LANES V_WORDS
+#define WINDOW_ROWS F32_WINDOW_ROWS
 #include "lib/kernels/product/window_body.h"

@@ -7,32 +7,75 @@ typedef V(vector) vector;
 typedef __typeof__(T(values)(NULL)) values_vector;
 typedef __typeof__(T(weight)(NULL)) weight_vector;
 
-#if TILE_FLOAT
-#include "lib/kernels/product/tile_finish_body.h"
-#endif
+// The columns of the last vector of a row.
+static inline int columns_left(const dq_tile *t, const int vectors) { return t->columns - (vectors - 1) * V_WORDS; }
 
-static inline __attribute__((always_inline)) void start_row(const dq_tile *t, int row, vector *sums,
-                                                            const int vectors) {
-  const uint32_t *c = (const uint32_t *)t->c + row * t->c_stride;
-  for (int v = 0; v < vectors; v++) {
-    int count = t->columns - v * V_WORDS;
-    if (t->accumulate) sums[v] = count >= V_WORDS ? V(load)(c + v * V_WORDS) : V(load_some)(c + v * V_WORDS, count);
+// Sums go on from c; whole: no row ends within a vector.
+static inline __attribute__((always_inline)) void load_sums(const dq_tile *t, vector sums[][2], const int rows,
+                                                            const int vectors, const bool whole) {
+  const uint32_t *c = t->c;
+  const int left = columns_left(t, vectors);
+#pragma GCC unroll 16
+  for (int i = 0; i < rows; i++, c += t->c_stride)
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; v++)
+      if (whole || v + 1 < vectors) sums[i][v] = V(load)(c + v * V_WORDS);
+      else sums[i][v] = V(load_some)(c + v * V_WORDS, left);
+}
+
+static inline __attribute__((always_inline)) void start_sums(const dq_tile *t, vector sums[][2], const int rows,
+                                                             const int vectors) {
+#pragma GCC unroll 16
+  for (int i = 0; i < rows; i++)
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; v++) sums[i][v] = V(zero)();
 #if !TILE_FLOAT
-    else if (t->start) sums[v] = i32_set(t->start[row]);
+  if (!t->start) return;
+#pragma GCC unroll 16
+  for (int i = 0; i < rows; i++)
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; v++) sums[i][v] = i32_set(t->start[i]);
+#else
+  (void)t;
 #endif
-    else sums[v] = V(zero)();
-  }
 }
 
-static inline __attribute__((always_inline)) void store_row(const dq_tile *t, int row, const vector *sums,
-                                                            const int vectors) {
-  uint32_t *c = (uint32_t *)t->c + row * t->c_stride;
-  for (int v = 0; v < vectors; v++) {
-    int count = t->columns - v * V_WORDS;
-    if (count >= V_WORDS) V(store)(c + v * V_WORDS, sums[v]);
-    else V(store_some)(c + v * V_WORDS, sums[v], count);
-  }
+static inline __attribute__((always_inline)) void store_sums(const dq_tile *t, vector sums[][2], const int rows,
+                                                             const int vectors, const bool whole) {
+  uint32_t *c = t->c;
+  const int64_t c_stride = t->c_stride; // read once: a store might change it
+  const int left = columns_left(t, vectors);
+  __asm__("" : "+r"(c)); // or the compiler finds the rows of c before the products, and keeps them in memory
+#pragma GCC unroll 16
+  for (int i = 0; i < rows; i++, c += c_stride)
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; v++)
+      if (whole || v + 1 < vectors) V(store)(c + v * V_WORDS, sums[i][v]);
+      else V(store_some)(c + v * V_WORDS, sums[i][v], left);
 }
+
+#if TILE_FLOAT
+// Bias, then activation.
+static inline __attribute__((always_inline)) void finish_sums(const dq_tile *t, vector sums[][2], const int rows,
+                                                              const int vectors) {
+  const vector low = f32_set(t->low), high = f32_set(t->high), alpha = f32_set(t->alpha);
+  if (t->bias)
+#pragma GCC unroll 16
+    for (int i = 0; i < rows; i++)
+#pragma GCC unroll 2
+      for (int v = 0; v < vectors; v++) sums[i][v] = f32_plus(sums[i][v], f32_set(t->bias[i]));
+  if (t->leaky)
+#pragma GCC unroll 16
+    for (int i = 0; i < rows; i++)
+#pragma GCC unroll 2
+      for (int v = 0; v < vectors; v++) sums[i][v] = f32_leaky(sums[i][v], alpha);
+  else
+#pragma GCC unroll 16
+    for (int i = 0; i < rows; i++)
+#pragma GCC unroll 2
+      for (int v = 0; v < vectors; v++) sums[i][v] = f32_bounded(sums[i][v], low, high);
+}
+#endif
 
 static inline __attribute__((always_inline)) void add_products(const dq_tile *t, vector sums[][2], const int rows,
                                                                const int vectors, const bool scattered,
@@ -60,22 +103,20 @@ static inline __attribute__((always_inline)) void add_products(const dq_tile *t,
 }
 
 static inline __attribute__((always_inline)) void tile(const dq_tile *t, const int rows, const int vectors) {
+  const bool whole = t->columns == vectors * V_WORDS;
   vector sums[TILE_ROWS][2];
-#pragma GCC unroll 16
-  for (int i = 0; i < rows; i++) start_row(t, i, sums[i], vectors);
+  if (!t->accumulate) start_sums(t, sums, rows, vectors);
+  else if (whole) load_sums(t, sums, rows, vectors, true);
+  else load_sums(t, sums, rows, vectors, false);
   if (TILE_FLOAT && t->offsets) add_products(t, sums, rows, vectors, true, false, false);
   else if (TILE_FLOAT && t->ahead_stride) add_products(t, sums, rows, vectors, false, false, true);
   else if (t->ahead) add_products(t, sums, rows, vectors, false, true, false);
   else add_products(t, sums, rows, vectors, false, false, false);
-#pragma GCC unroll 16
-  for (int i = 0; i < rows; i++) {
 #if TILE_FLOAT
-    if (t->finish)
-#pragma GCC unroll 2
-      for (int v = 0; v < vectors; v++) sums[i][v] = finished(t, i, sums[i][v]);
+  if (t->finish) finish_sums(t, sums, rows, vectors);
 #endif
-    store_row(t, i, sums[i], vectors);
-  }
+  if (whole) store_sums(t, sums, rows, vectors, true);
+  else store_sums(t, sums, rows, vectors, false);
 }
 
 #include "lib/kernels/product/tile_rows_body.h"

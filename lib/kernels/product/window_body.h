@@ -1,17 +1,21 @@
 // Depthwise sums from planes to planes without expansion (dq_plane_window), written once for every instruction set and
 // type. The body that includes this file includes vector_<set>.h and defines WINDOW_FUNCTION (the symbol), W(name)
-// (f32_name or f16_name), WINDOW_ELEMENT, WINDOW_LANES (elements in a vector) and W(ended), which applies the
-// activation. Several rows of outputs are summed at once, a vector of columns each, so that an input row is loaded once
-// for all output rows that read it. The order of the taps of one output is rows, then columns. Columns in the padding
-// are lanes that are not loaded; rows in the padding are read from a row of zeros.
+// (f32_name or f16_name), WINDOW_ELEMENT, WINDOW_LANES (elements in a vector), WINDOW_ROWS (4 to 8) and W(ended),
+// which applies the activation. Several rows of outputs are summed at once, a vector of columns each, so that an input
+// row is loaded once for all output rows that read it. The order of the taps of one output is rows, then columns.
+// Columns in the padding are lanes that are not loaded; rows in the padding are read from a row of zeros.
 typedef WINDOW_ELEMENT element;
 typedef W(vector) vector;
 
 enum {
-  WINDOW_ROWS = 4, // of outputs at once
+  SOME_ROWS = 4,   // of outputs at once
   WINDOW_TAPS = 5, // side by side, at most
   WINDOW_LOADS = WINDOW_TAPS + 1,
 };
+
+// Rows at once, at most: WINDOW_ROWS with stride 1 in strips whose loads are of lanes, as those of small planes are,
+// which stay in the first level of the cache. Others were slower with more than SOME_ROWS.
+#define MOST_ROWS(stride, inner) ((stride) == 1 && !(inner) ? WINDOW_ROWS : SOME_ROWS)
 
 static const element zeros[(WINDOW_TAPS - 1) * DQ_WINDOW_DILATION + 2 * WINDOW_LANES] = {0};
 
@@ -65,15 +69,15 @@ static inline __attribute__((always_inline)) void window_block(const dq_plane_wi
   const int64_t step = stride == 1 ? w->dilation : 1;
   int64_t row = y * stride - w->pad_top;
   vector sums[WINDOW_ROWS];
-#pragma GCC unroll 4
+#pragma GCC unroll 8
   for (int i = 0; i < rows; i++) sums[i] = W(zero)();
-#pragma GCC unroll 16
+#pragma GCC unroll 32
   for (int q = 0; q < (rows - 1) * stride + kernel; q++, row += step) {
     const element *from = input + row * w->in_width + strip->input;
     if ((uint64_t)row >= (uint64_t)w->in_height) from = zeros;
     vector taps[WINDOW_TAPS];
     load_taps(w, from, strip, taps, kernel, stride, inner);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int i = 0; i < rows; i++) {
       int ky = q - i * stride;
       if (ky < 0 || ky >= kernel) continue;
@@ -91,11 +95,18 @@ static inline __attribute__((always_inline)) void window_block(const dq_plane_wi
   }
 }
 
-// A strip of one plane: rows from `y` on, `step` apart, below `end`.
+// Rows of the next block where `left` are left: two blocks that are alike are faster than a whole one and a small rest.
+static inline int64_t next_rows(int64_t left, int64_t most) {
+  return left <= most ? left : left < 2 * most ? (left + 1) / 2 : most;
+}
+
+// A strip of one plane: `left` rows from `y` on, `step` apart.
 static inline __attribute__((always_inline)) void window_rows(const dq_plane_window *w, int64_t plane, int64_t y,
-                                                              const window_strip *strip, const int kernel,
+                                                              int64_t left, const window_strip *strip, const int kernel,
                                                               const int stride, const bool inner) {
   const int64_t step = stride == 1 ? w->dilation : 1;
+  const bool small = kernel > 3 || w->out_width <= WINDOW_LANES; // or there is more work for each value that is read
+  const int64_t most = MOST_ROWS(stride, inner) > SOME_ROWS && small ? WINDOW_ROWS : SOME_ROWS;
   const element *input = (const element *)w->input + plane * w->in_height * w->in_width;
   element *output = (element *)w->output + plane * w->out_height * w->out_width;
   vector weights[WINDOW_TAPS * WINDOW_TAPS];
@@ -103,11 +114,26 @@ static inline __attribute__((always_inline)) void window_rows(const dq_plane_win
 #pragma GCC unroll 25
   for (int k = 0; k < kernel * kernel; k++) weights[k] = W(set)(numbers[k]);
   const vector bias = W(set)(w->bias ? ((const element *)w->bias)[plane] : 0);
-#define WINDOW_BLOCK(rows) window_block(w, input, output, weights, bias, y, strip, kernel, stride, rows, inner)
-  for (; y + 3 * step < w->end_row; y += WINDOW_ROWS * step) WINDOW_BLOCK(4);
-  if (y + 2 * step < w->end_row) WINDOW_BLOCK(3);
-  else if (y + step < w->end_row) WINDOW_BLOCK(2);
-  else if (y < w->end_row) WINDOW_BLOCK(1);
+#define WINDOW_BLOCK(rows)                                                                                             \
+  case rows:                                                                                                           \
+    if (rows <= MOST_ROWS(stride, inner))                                                                              \
+      window_block(w, input, output, weights, bias, y, strip, kernel, stride, rows, inner);                            \
+    break;
+  for (int64_t rows; left > 0; left -= rows, y += rows * step) {
+    rows = next_rows(left, most);
+    switch (rows) {
+      WINDOW_BLOCK(1)
+      WINDOW_BLOCK(2)
+      WINDOW_BLOCK(3)
+      WINDOW_BLOCK(4)
+#if WINDOW_ROWS > 4
+      WINDOW_BLOCK(5)
+      WINDOW_BLOCK(6)
+      WINDOW_BLOCK(7)
+      WINDOW_BLOCK(8)
+#endif
+    }
+  }
 #undef WINDOW_BLOCK
 }
 
@@ -120,9 +146,11 @@ static inline __attribute__((always_inline)) void window_planes(const dq_plane_w
     const window_strip strip = window_columns(w, x, kernel, stride);
     bool inner = strip.input >= 0 && x + WINDOW_LANES <= w->out_width && strip.input + reach <= w->in_width;
     for (int64_t plane = 0; plane < w->planes; plane++)
-      for (int64_t first = 0; first < step; first++)
-        if (inner) window_rows(w, plane, w->first_row + first, &strip, kernel, stride, true);
-        else window_rows(w, plane, w->first_row + first, &strip, kernel, stride, false);
+      for (int64_t first = w->first_row; first < w->first_row + step; first++) {
+        const int64_t left = step == 1 ? w->end_row - first : (w->end_row - first + step - 1) / step;
+        if (inner) window_rows(w, plane, first, left, &strip, kernel, stride, true);
+        else window_rows(w, plane, first, left, &strip, kernel, stride, false);
+      }
   }
 }
 

@@ -302,12 +302,13 @@ typedef struct dq_winograd_weights {
 } dq_winograd_weights;
 typedef void dq_i16_winograd_weights_function(const dq_winograd_weights *weights);
 
-// What follows the activation of a float32 convolution, in place on values[count]: x sigmoid(x) with `silu`; then
-// + addend[count] unless NULL; then the bounds or slope as in dq_tile.
+// What follows the activation of a float32 convolution, in place on rows of values that are `stride` apart: x
+// sigmoid(x) with `silu`; then the element at the same place of `addend` is added, unless that is NULL, and the bounds
+// or slope follow as in dq_tile. Elements between the rows are neither read nor written.
 typedef struct dq_tail {
   float *values;
   const float *addend;
-  int64_t count;
+  int64_t rows, columns, stride;
   bool silu, leaky;
   float low, high, alpha;
 } dq_tail;

@@ -55,6 +55,14 @@ static inline __m256 f32_leaky(__m256 x, __m256 alpha) {
   return _mm256_blendv_ps(x, _mm256_mul_ps(alpha, x), below);
 }
 static inline __m256 f32_minus(__m256 a, __m256 b) { return _mm256_sub_ps(a, b); }
+static inline __m256 f32_times(__m256 a, __m256 b) { return _mm256_mul_ps(a, b); }
+static inline __m256 f32_divided(__m256 a, __m256 b) { return _mm256_div_ps(a, b); }
+// x 2^n of x from 1/2 to 2, rounded once, where `shifted` is n + 1.5 2^23 and n a whole number from -125 to 128: 2 x
+// times 2^(n - 1), whose exponent are the lowest bits of `shifted` plus 126.
+static inline __m256 f32_times_power(__m256 x, __m256 shifted) {
+  __m256i power = _mm256_add_epi32(_mm256_castps_si256(shifted), _mm256_set1_epi32(126));
+  return _mm256_mul_ps(_mm256_add_ps(x, x), _mm256_castsi256_ps(_mm256_slli_epi32(power, 23)));
+}
 // Interleaves two vectors: the inverse of f32_even and f32_odd.
 static inline void f32_merge_2(__m256 x[2]) {
   __m256 low = _mm256_unpacklo_ps(x[0], x[1]), high = _mm256_unpackhi_ps(x[0], x[1]);
@@ -64,6 +72,7 @@ static inline void f32_merge_2(__m256 x[2]) {
 
 // Factors of a tile: _values loads neighbouring words, _weight loads one word into all lanes, _dot adds their products.
 #define F32_TILE_ROWS 6
+#define F32_WINDOW_ROWS 4 // rows of outputs of a depthwise convolution, whose sums are in registers
 static inline __m256 f32_values(const void *p) { return f32_load(p); }
 static inline __m256 f32_weight(const void *p) { return f32_broadcast(p); }
 

@@ -55,6 +55,12 @@ static inline __m512 f32_leaky(__m512 x, __m512 alpha) {
   return _mm512_mask_mul_ps(x, below, alpha, x);
 }
 static inline __m512 f32_minus(__m512 a, __m512 b) { return _mm512_sub_ps(a, b); }
+static inline __m512 f32_times(__m512 a, __m512 b) { return _mm512_mul_ps(a, b); }
+static inline __m512 f32_divided(__m512 a, __m512 b) { return _mm512_div_ps(a, b); }
+// x 2^n of x from 1/2 to 2, rounded once, where `shifted` is n + 1.5 2^23 and n a whole number from -125 to 128.
+static inline __m512 f32_times_power(__m512 x, __m512 shifted) {
+  return _mm512_scalef_ps(x, _mm512_sub_ps(shifted, _mm512_set1_ps(0x1.8p23f)));
+}
 // Interleaves two vectors: the inverse of f32_even and f32_odd.
 static inline void f32_merge_2(__m512 x[2]) {
   const __m512i low = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
@@ -66,6 +72,7 @@ static inline void f32_merge_2(__m512 x[2]) {
 
 // Factors of a tile: _values loads neighbouring words, _weight loads one word into all lanes, _dot adds their products.
 #define F32_TILE_ROWS 14
+#define F32_WINDOW_ROWS 8 // rows of outputs of a depthwise convolution, whose sums are in registers
 static inline __m512 f32_values(const void *p) { return f32_load(p); }
 static inline __m512 f32_weight(const void *p) { return f32_broadcast(p); }
 

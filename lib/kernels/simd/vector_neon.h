@@ -133,6 +133,7 @@ static inline f32_vector f32_odd(f32_vector low, f32_vector high) {
 
 // Factors of a tile: _values loads neighbouring words, _weight loads one word into all lanes, _dot adds their products.
 #define F32_TILE_ROWS 6
+#define F32_WINDOW_ROWS 4 // rows of outputs of a depthwise convolution, whose sums are in registers
 static inline f32_vector f32_values(const void *p) { return f32_load(p); }
 static inline f32_vector f32_weight(const void *p) { return f32_broadcast(p); }
 
