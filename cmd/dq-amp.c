@@ -140,15 +140,8 @@ static const dq_option rows[] = {
      .details = "The original is run on the pictures, --data of the other commands says how they are named. For every "
                 "layer in float16: the largest value, the share beyond 65504 and the share below 2^-14, where float16 "
                 "has fewer digits. The model is written as it is all the same: --deny-node keeps a layer in float32."},
-    {.name = "limit",
-     .type = DQ_OPTION_INT,
-     .minimum = 1,
-     .maximum = 1e9,
-     .value = "N",
-     .group = "Check",
-     DQ_INTO(amp_options, check.limit),
-     .needs = "check",
-     .help = "check on the first N pictures only"},
+    DQ_ROW_PICTURES("limit", amp_options, check.limit, .group = "Check", .needs = "check",
+                    .help = "check on the first N pictures only"),
     {.name = "preset",
      .type = DQ_OPTION_STRING,
      .value = "NAME",

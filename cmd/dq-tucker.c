@@ -28,7 +28,7 @@ typedef struct tucker_options {
   dq_verdict_bounds bounds;
   const char *ranks, *save_ranks, *retrain;
   dq_eval_arguments eval;
-  int64_t multiple, every;
+  int64_t multiple, every, fit_limit;
   bool plain, vbmf, untimed, refine, resume, gemm, force;
   dq_option_list shapes;
 } tucker_options;
@@ -116,6 +116,9 @@ static const dq_option rows[] = {
                 .help = "labelled pictures to measure accuracy on (default: those of --data, when they have labels)",
                 .details = "Before decomposition, after it and after --retrain; --max-drop bounds the loss there."),
     DQ_ROW_EVAL_LIMIT(tucker_options, eval.limit),
+    DQ_ROW_PICTURES("fit-limit", tucker_options, fit_limit, .group = "Data", .needs = "data",
+                    .help = "of --data: fit the factors to the first N pictures only",
+                    .details = "Some hundred are enough. --retrain builtin trains on all pictures of --data."),
     {.name = "multiple",
      .type = DQ_OPTION_INT,
      .value = "N",
@@ -274,6 +277,7 @@ static dq_status read_settings(work *w, const dq_graph *graph, dq_error *error) 
   settings->never_slower = !options->untimed && !options->force;
   DQ_TRY(dq_read_shapes(&options->shapes, graph, 0, w->arena, &w->request, error));
   DQ_TRY(dq_complete_shapes(&w->request, graph, settings->data, w->arena, error));
+  settings->pictures = options->fit_limit;
   settings->batch = options->data.batch;
   DQ_TRY(dq_settle_batch(&settings->batch, graph, &w->request, w->data ? w->data : w->check.data, w->context, error));
   w->check.options.batch = settings->batch;

@@ -39,6 +39,7 @@ typedef struct dq_model_tucker_options {
   double time_limit;         // seconds for the search of max_drop; then the best so far is taken, and the result may
                              // differ from run to run; 0 (default): none
   int64_t batch;             // pictures that one run takes, at most 65536; the result is the same; 0 (default): 1
+  int64_t fit_limit;         // factors are fitted to the first so many pictures of `data`; 0 (default): to all
 } dq_model_tucker_options;
 
 typedef struct dq_model_tucker_facts {

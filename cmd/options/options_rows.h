@@ -5,17 +5,20 @@
 
 #include "cmd/options/options.h"
 
-// Labelled pictures to measure on, and how many of them.
+// Labelled pictures to measure on; a number of pictures, and that of those to measure on.
 #define DQ_ROW_EVAL(target, field, ...)                                                                                \
   {                                                                                                                    \
     .name = "eval", .type = DQ_OPTION_FILE, .value = "SPEC", .group = "Data", DQ_INTO(target, field), .joined = true,  \
     __VA_ARGS__                                                                                                        \
   }
-#define DQ_ROW_EVAL_LIMIT(target, field)                                                                               \
+#define DQ_ROW_PICTURES(row_name, target, field, ...)                                                                  \
   {                                                                                                                    \
-    .name = "eval-limit", .type = DQ_OPTION_INT, .minimum = 1, .maximum = 1e9, .value = "N", .group = "Data",          \
-    DQ_INTO(target, field), .needs = "eval", .help = "of --eval: use the first N pictures only"                        \
+    .name = row_name, .type = DQ_OPTION_INT, .minimum = 1, .maximum = 1e9, .value = "N", DQ_INTO(target, field),       \
+    __VA_ARGS__                                                                                                        \
   }
+#define DQ_ROW_EVAL_LIMIT(target, field)                                                                               \
+  DQ_ROW_PICTURES("eval-limit", target, field, .group = "Data", .needs = "eval",                                       \
+                  .help = "of --eval: use the first N pictures only")
 
 // Seconds, or with a unit; above 0.
 #define DQ_ROW_TIME_LIMIT(target, field, ...)                                                                          \

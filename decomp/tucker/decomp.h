@@ -37,6 +37,7 @@ typedef struct dq_tucker_options {
   // Pictures to which the factors are fitted; batch normalization behind convolutions is then folded first. NULL: the
   // factors come from the weights alone.
   dq_data *data;
+  int64_t pictures;             // factors are fitted to the first so many of data; 0, or more than there are: to all
   int64_t batch;                // pictures that one run takes; 0: 1. The result is the same.
   dq_tucker_analysis *analysis; // with data and macs_share: the first call fills it, later ones read it; NULL: none
   // Leaves layers as they are unless a measurement on this machine shows that they become faster (not with given

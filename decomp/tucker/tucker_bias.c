@@ -80,7 +80,7 @@ static dq_status observe(shifts *all, const dq_tucker_data *data, const dq_graph
                          .names = names,
                          .count = all->count,
                          .data = options->data,
-                         .pictures = dq_data_count(options->data),
+                         .pictures = dq_tucker_data_pictures(options),
                          .doing = "means of the outputs",
                          .batch = options->batch};
   all->weight = sign / (double)what.pictures;

@@ -39,6 +39,11 @@ static dq_response_site site_of(dq_tucker_job *job) {
                             .moments = &job->moments};
 }
 
+int64_t dq_tucker_data_pictures(const dq_tucker_options *options) {
+  const int64_t all = dq_data_count(options->data);
+  return options->pictures ? dq_min_i64(options->pictures, all) : all;
+}
+
 static dq_status measure(const dq_tucker_data *data, const dq_graph *current, const dq_response_site *sites, int count,
                          const char *doing, dq_error *error) {
   static const dq_context plain = {0};
@@ -47,7 +52,7 @@ static dq_status measure(const dq_tucker_data *data, const dq_graph *current, co
                          .current = current,
                          .shapes = options->shapes,
                          .data = options->data,
-                         .pictures = dq_data_count(options->data),
+                         .pictures = dq_tucker_data_pictures(options),
                          .doing = doing,
                          .batch = options->batch};
   return dq_responses_measure(&run, sites, count, options->context ? options->context : &plain, error);

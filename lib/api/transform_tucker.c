@@ -1,4 +1,5 @@
 // The decomposition of the public interface, and the search for the fewest multiply-accumulates.
+#include <inttypes.h>
 #include "decomp/search/tucker_search.h"
 #include "decomp/tucker/ranks_file.h"
 #include "lib/api/api_internal.h"
@@ -65,6 +66,9 @@ dq_status dq_api_tucker(const dq_model *model, const dq_model_tucker_options *op
   settings->data = given->data && !given->plain ? given->data->data : NULL;
   DQ_TRY(dq_api_shapes(given->shapes, &graph, 1, 0, arena, request, error));
   DQ_TRY(dq_complete_shapes(request, graph, settings->data, arena, error));
+  if (given->fit_limit < 0)
+    return dq_fail(error, DQ_USAGE, "fit_limit is %" PRId64 ", expected 0 or more", given->fit_limit);
+  settings->pictures = given->fit_limit;
   settings->batch = given->batch;
   DQ_TRY(dq_api_batch(&settings->batch, model, request, settings->data, error));
   if (request->input_count) settings->shapes = request;

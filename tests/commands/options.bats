@@ -342,6 +342,7 @@ min-agreement 99 | ../small.onnx -o o.onnx --ratio 0.5 --untimed | 1 less than 9
 shape x=1,3,8,9 | ../small.onnx -o o.onnx --ratio 0.5 --untimed | 3 dimension 3 is 8, given is 9
 data ../list.txt | ../small.onnx -o o.onnx --ratio 0.5 --plain --preset tf | 0 Accuracy
 limit 3 | ../small.onnx -o o.onnx --ratio 0.5 --data ../list.txt --untimed --preset tf | bytes o.onnx
+fit-limit 3 | ../small.onnx -o o.onnx --ratio 0.5 --data ../list.txt --untimed --preset tf | bytes o.onnx
 batch 20000 | ../small.onnx -o o.onnx --ratio 0.5 --data npy:../x.npy --memory 8M | 5 memory
 preset nonsense | ../small.onnx -o o.onnx --ratio 0.5 --data ../list.txt | 2 nonsense
 preprocess scale=0.5 | ../small.onnx -o o.onnx --ratio 0.5 --data ../list.txt --untimed --preset tf | bytes o.onnx

@@ -165,6 +165,20 @@ load common
   done
 }
 
+@test "factors are fitted to the first pictures, and trained on all" {
+  local words=("$root/datasets/shapes.onnx" --ratio 0.5 --untimed -q --data)
+  gives 0 dq-tucker "${words[@]}" synth:shapes,split=calib,count=8 -o few.onnx
+  gives 0 dq-tucker "${words[@]}" synth:shapes,split=calib,count=64 --fit-limit 8 -o first.onnx
+  has "         64"
+  cmp few.onnx first.onnx
+  gives 0 dq-tucker "${words[@]}" synth:shapes,split=calib,count=64 --fit-limit 100 -o all.onnx
+  run -1 cmp few.onnx all.onnx
+  gives 0 dq-tucker "${words[@]}" synth:shapes,split=calib,count=64 --fit-limit 8 -o trained.onnx --retrain builtin,epochs=2
+  gives 0 dq-train first.onnx --teacher "$root/datasets/shapes.onnx" --data synth:shapes,split=calib,count=64 \
+    --val synth:shapes,split=calib,count=64 --batch 32 --epochs 2 --optimizer adam --lr 0.0003 -q -o by-hand.onnx
+  gives 0 dq-report trained.onnx --ref by-hand.onnx --data synth:shapes,count=32 --min-sqnr 200 -q
+}
+
 @test "as little work as the quality allows" {
   shapes="$root/datasets/shapes.onnx" fit=(--data "synth:shapes,split=calib,count=8" --eval "synth:shapes,count=40" --untimed)
   gives 0 dq-tucker "$models/small.onnx" --ratio 0.5 --data "synth:shapes,count=4,size=8" --preset raw01 --untimed -o out.onnx
