@@ -147,7 +147,7 @@ data npy:../missing.npy | ../small.onnx --duration 20ms | 5 missing.npy
 preset nonsense | ../small.onnx --data ../list.txt --duration 20ms | 2 nonsense
 preprocess nonsense | ../small.onnx --data ../list.txt --preset tf --duration 20ms | 2 nonsense
 norm ../missing.csv | ../small.onnx --data ../list.txt --preset lgg --duration 20ms | 5 missing.csv
-auto - | ../small.onnx --duration 20ms --threads 2 --json - -q | 0 all_threads_ms
+auto - | ../small.onnx --duration 500ms --threads 2 --json - -q | 0 all_threads_ms
 limit 200 | ../small.onnx --data npy:../x.npy --duration 20ms | 0 fewer than the limit of 200
 timeline line.json | ../small.onnx --duration 20ms | file line.json
 accumulate fp16 | ../half.onnx --duration 20ms --cpu-mask c | 0 float16 sums are emulated
