@@ -193,16 +193,17 @@ static void pick_row(const dq_resize_axis *axis, const char *from, char *to, siz
   else pick(axis, from, to, 8, outside);
 }
 
-// Offset in input rows of output row `row`, -1 when extrapolated.
-static int64_t source_row(const resize_job *job, int64_t row) {
-  int64_t from = 0, stride = 1;
-  for (int i = job->rank - 2; i >= 0; i--) {
+// Where the input rows of rows `item` of the output begin, in rows; rows are those of the last axis but one. -1 when
+// extrapolated.
+static int64_t source_rows(const resize_job *job, int64_t item) {
+  int64_t from = 0, stride = job->rank > 1 ? job->axis[job->rank - 2].input : 1;
+  for (int i = job->rank - 3; i >= 0; i--) {
     const dq_resize_axis *axis = &job->axis[i];
-    int64_t o = row % axis->output, at = axis->same ? o : axis->index[o];
+    int64_t o = item % axis->output, at = axis->same ? o : axis->index[o];
     if (at < 0) return -1;
     from += at * stride;
     stride *= axis->input;
-    row /= axis->output;
+    item /= axis->output;
   }
   return from;
 }
@@ -211,15 +212,15 @@ static int64_t source_row(const resize_job *job, int64_t row) {
 static void nearest_rows(void *argument, int64_t item, int thread) {
   (void)thread;
   const resize_job *job = argument;
-  const dq_resize_axis *last = &job->axis[job->rank - 1];
-  int64_t rows = job->rank > 1 ? job->axis[job->rank - 2].output : 1, previous = -2;
+  const dq_resize_axis *last = &job->axis[job->rank - 1], *axis = job->rank > 1 ? last - 1 : NULL;
+  int64_t rows = axis ? axis->output : 1, previous = -2, first = source_rows(job, item);
   size_t size = dq_dtype_size(job->input->type), row_bytes = (size_t)last->output * size;
   uint64_t bits = 0;
   dq_tensor outside = {.type = job->input->type, .data = &bits};
   dq_tensor_set(&outside, 0, job->extrapolation);
   char *to = (char *)job->output->data + (size_t)(item * rows) * row_bytes;
   for (int64_t row = 0; row < rows; row++, to += row_bytes) {
-    int64_t from = source_row(job, item * rows + row);
+    int64_t at = !axis || axis->same ? row : axis->index[row], from = first < 0 || at < 0 ? -1 : first + at;
     if (from == previous) memcpy(to, to - row_bytes, row_bytes);
     else if (from < 0) dq_fill_elements(to, last->output, size, &bits);
     else pick_row(last, (const char *)job->input->data + (size_t)(from * last->input) * size, to, size, &bits);

@@ -274,8 +274,8 @@ enum { MOST_ROWS = 5 }; // of a window
 
 static dq_maximum_row random_maximum(checker *c) {
   dq_maximum_row r = {.row_count = between(c, 0, MOST_ROWS),
-                      .width = 1 + array_size(c) % 300,
-                      .kernel = between(c, 1, 5),
+                      .width = 1 + array_size(c) % 300 + (chance(c, 10) ? 1000 : 0),
+                      .kernel = between(c, 1, chance(c, 20) ? 13 : 5),
                       .dilation = between(c, 1, 3),
                       .stride = between(c, 1, 3),
                       .is_signed = chance(c, 50)};

@@ -1,11 +1,11 @@
 // What follows the activation of a float32 convolution (dq_tail), written once for every instruction set on top of
-// vector_<set>.h. Four vectors go side by side, as each step of one waits for the step before.
+// vector_<set>.h. Eight vectors go side by side, as each step of one waits for the step before.
 // Sets: avx2 avx512
 #include "lib/kernels/reference/function.h"
 #include "lib/kernels/simd/vector.h"
 
-enum { SIDE = 4 };
-#define EACH _Pragma("GCC unroll 4") for (int i = 0; i < count; i++)
+enum { SIDE = 8, PAIR = 2 * V_WORDS, ROWS = SIDE / 2 };
+#define EACH _Pragma("GCC unroll 8") for (int i = 0; i < count; i++)
 
 // dq_silu_one of each lane, step by step.
 static inline __attribute__((always_inline)) void silu(f32_vector x[SIDE], const int count) {
@@ -40,7 +40,7 @@ static inline __attribute__((always_inline)) void end_vectors(const dq_tail *t, 
   else EACH x[i] = f32_bounded(x[i], f32_set(t->low), f32_set(t->high));
 }
 
-// Whole vectors: two at `at`, and, of four, two more at `at` + next.
+// Whole vectors: two at `at`, two more at `at` + next, and so on.
 static inline __attribute__((always_inline)) void end_whole(const dq_tail *t, int64_t at, int64_t next, const int count,
                                                             const bool has_silu, const bool adds) {
   f32_vector x[SIDE], addend[SIDE];
@@ -63,17 +63,18 @@ static inline __attribute__((always_inline)) void end_rest(const dq_tail *t, int
 }
 
 static inline __attribute__((always_inline)) void end_all(const dq_tail *form, const bool has_silu, const bool adds) {
-  enum { PAIR = 2 * V_WORDS };
   const dq_tail copy = *form, *t = &copy; // which no store can change
-  // Of one row four vectors are neighbours, of several two lie in each of two rows.
-  const int64_t next = t->rows == 1 ? PAIR : t->stride, step = t->rows == 1 ? 2 * PAIR : PAIR;
-  for (int64_t row = 0; row < t->rows; row += 2) {
-    const int64_t first = row * t->stride, rows = row + 1 < t->rows ? 2 : 1;
+  for (int64_t row = 0; row < t->rows; row += ROWS) {
+    const int64_t first = row * t->stride, rows = t->rows - row < ROWS ? t->rows - row : ROWS;
     int64_t column = 0;
-    if (rows == 2 || t->rows == 1)
-      for (; column + step <= t->columns; column += step) end_whole(t, first + column, next, 4, has_silu, adds);
-    if (rows == 1)
-      for (; column + PAIR <= t->columns; column += PAIR) end_whole(t, first + column, 0, 2, has_silu, adds);
+    if (t->rows == 1)
+      for (; column + ROWS * PAIR <= t->columns; column += ROWS * PAIR)
+        end_whole(t, first + column, PAIR, SIDE, has_silu, adds);
+    for (; column + PAIR <= t->columns; column += PAIR)
+      if (rows == 4) end_whole(t, first + column, t->stride, 8, has_silu, adds);
+      else if (rows == 3) end_whole(t, first + column, t->stride, 6, has_silu, adds);
+      else if (rows == 2) end_whole(t, first + column, t->stride, 4, has_silu, adds);
+      else end_whole(t, first + column, 0, 2, has_silu, adds);
     for (int64_t r = 0; r < rows; r++) end_rest(t, first + r * t->stride + column, t->columns - column, has_silu, adds);
   }
 }
