@@ -100,11 +100,12 @@ static inline int64_t next_rows(int64_t left, int64_t most) {
   return left <= most ? left : left < 2 * most ? (left + 1) / 2 : most;
 }
 
-// A strip of one plane: `left` rows from `y` on, `step` apart.
+// A strip of one plane: rows from `y` on, `step` apart, below `end`.
 static inline __attribute__((always_inline)) void window_rows(const dq_plane_window *w, int64_t plane, int64_t y,
-                                                              int64_t left, const window_strip *strip, const int kernel,
+                                                              const window_strip *strip, const int kernel,
                                                               const int stride, const bool inner) {
   const int64_t step = stride == 1 ? w->dilation : 1;
+  int64_t left = step == 1 ? w->end_row - y : (w->end_row - y + step - 1) / step;
   const bool small = kernel > 3 || w->out_width <= WINDOW_LANES; // or there is more work for each value that is read
   const int64_t most = MOST_ROWS(stride, inner) > SOME_ROWS && small ? WINDOW_ROWS : SOME_ROWS;
   const element *input = (const element *)w->input + plane * w->in_height * w->in_width;
@@ -146,11 +147,9 @@ static inline __attribute__((always_inline)) void window_planes(const dq_plane_w
     const window_strip strip = window_columns(w, x, kernel, stride);
     bool inner = strip.input >= 0 && x + WINDOW_LANES <= w->out_width && strip.input + reach <= w->in_width;
     for (int64_t plane = 0; plane < w->planes; plane++)
-      for (int64_t first = w->first_row; first < w->first_row + step; first++) {
-        const int64_t left = step == 1 ? w->end_row - first : (w->end_row - first + step - 1) / step;
-        if (inner) window_rows(w, plane, first, left, &strip, kernel, stride, true);
-        else window_rows(w, plane, first, left, &strip, kernel, stride, false);
-      }
+      for (int64_t first = 0; first < step; first++)
+        if (inner) window_rows(w, plane, w->first_row + first, &strip, kernel, stride, true);
+        else window_rows(w, plane, w->first_row + first, &strip, kernel, stride, false);
   }
 }
 
