@@ -34,11 +34,13 @@ enum { DQ_ACTIVATION_STEPS = 255, DQ_SYMMETRIC_STEPS = DQ_ACTIVATION_STEPS - 1 }
 // Makes an empty histogram. Its 64 KiB of bins count against `budget` (NULL: against none), which must outlive it.
 // DQ_SYSTEM: there is no memory.
 dq_status dq_histogram_init(dq_histogram *histogram, dq_budget *budget, dq_error *error);
-void dq_histogram_deinit(dq_histogram *histogram);
+void dq_histogram_deinit(dq_histogram *histogram); // frees the bins
 // Counts the `count` (>= 0) elements of one picture with the threads and the kernels of the context (NULL: the caller
-// alone, in plain C), which do not change the result. Returns its extremes; the moving averages stay.
+// alone, in plain C), which do not change the result. Returns the extremes of this picture. The moving averages do not
+// change (dq_histogram_average).
 dq_extremes dq_histogram_count(dq_histogram *histogram, const float *values, int64_t count, const dq_context *context);
-// Advances the moving averages by one step, for a picture with at least one finite element and these extremes.
+// Adds a picture with at least one finite element and these extremes to the moving averages: the first one sets them,
+// each further one changes them by DQ_MOVING_AVERAGE_CONSTANT times the difference.
 void dq_histogram_average(dq_histogram *histogram, float low, float high);
 // Adds the counts of `from`: the result is that of one histogram of all elements. The moving averages of `into`, which
 // depend on the order of the pictures, stay.
@@ -81,9 +83,9 @@ typedef struct dq_range_options {
   bool symmetric; // the quantization is symmetric around 0
 } dq_range_options;
 
-// The range with margins (calib/margin.h) where a rule has kept the largest values: an end of at least 0.97 times the
-// extreme one that was seen is scaled as that of the extreme is. Where more is cut off, many values lie beyond, and
-// the histogram shows what is lost. `ends` are of the pictures of `histogram`.
+// The range that an observer has made of `histogram`, with margins: an end that is at least 0.97 times the extreme
+// element in its direction is multiplied by the factor by which dq_end_with_margin enlarges that extreme. An end that
+// cuts off more stays, because the histogram then shows the loss. `ends` are of the pictures of `histogram`.
 dq_range_pair dq_range_with_margins(dq_range_pair range, const dq_histogram *histogram, const dq_value_ends *ends);
 
 // A rule that makes a range from a histogram, a row of observers.def.

@@ -13,13 +13,15 @@ typedef struct dq_extremes {
   float low, high;    // of the finite elements; +infinity and -infinity when there are none
   int64_t not_finite; // NaN or infinite
 } dq_extremes;
-// Of values[count]; count 0 is allowed. `cpu`: features of the processor that may be used (lib/base/cpu.h), 0 none.
+// The extremes of values[count]; count 0 is allowed. `cpu`: features of the processor that may be used
+// (lib/base/cpu.h), 0 none; they do not change the result.
 dq_extremes dq_extremes_of(const float *values, int64_t count, unsigned cpu);
 
 typedef struct dq_element_sums {
   double sum, power; // of the elements; of their squares
 } dq_element_sums;
-dq_element_sums dq_element_sums_of(const float *values, int64_t count, unsigned cpu); // zeros for no elements
+// The sums of values[count]; zeros for count 0. `cpu` as for dq_extremes_of.
+dq_element_sums dq_element_sums_of(const float *values, int64_t count, unsigned cpu);
 
 // Calls work(argument, c, plane, count) for all planes of a float32 tensor [N, C, ...] of rank 2 or more, `count`
 // elements each. The planes of one channel c come from one thread of the context (NULL: the caller alone) in the order

@@ -1,4 +1,4 @@
-// The range rules behind observers.def, one file each.
+// The observers of observers.def, one file each.
 #ifndef DQ_CALIB_OBSERVERS_H
 #define DQ_CALIB_OBSERVERS_H
 

@@ -18,13 +18,13 @@ typedef struct dq_file_samples {
 
 // Appends a picture; its texts must live as long as the data. DQ_SYSTEM: there is no memory.
 dq_status dq_files_add(dq_data *data, dq_file_sample sample, dq_error *error);
-// describe, pixels and close of dq_reader_functions for such data.
+// The functions `describe`, `pixels` and `close` of dq_reader_functions for data whose pictures are files.
 void dq_files_describe(const dq_data *data, int64_t index, dq_sample_info *info);
 dq_status dq_files_pixels(const dq_data *data, int64_t index, dq_image *image, dq_error *error);
 void dq_files_close(dq_data *data);
 
-// *found says whether a file is a list of pictures: its first line names a file that exists or has the ending of a
-// picture. Other files may have names of classes. DQ_SYSTEM: the file cannot be read.
+// Sets *found to whether the file `path` is a list of pictures: its first line names a file, relative to `folder`, that
+// exists or has the suffix of a picture. Other files may have names of classes. DQ_SYSTEM: the file cannot be read.
 dq_status dq_list_found(dq_data *data, const char *path, const char *folder, bool *found, dq_error *error);
 
 // Adds the pictures of a list of lines `path label`. Relative paths begin at `folder`. DQ_BAD_INPUT: a line is broken;
@@ -33,8 +33,8 @@ dq_status dq_list_read(dq_data *data, const char *path, const char *folder, dq_e
 
 // "FOLDER/NAME", or NAME when it is an absolute path, in the arena; NULL: there is no memory.
 char *dq_join(dq_arena *arena, const char *folder, const char *name);
-bool dq_is_folder(const char *path);
-bool dq_is_file(const char *path);
-bool dq_has_picture_suffix(const char *name);
+bool dq_is_folder(const char *path);          // whether there is a folder at the path
+bool dq_is_file(const char *path);            // whether there is a regular file at the path
+bool dq_has_picture_suffix(const char *name); // whether a name ends as that of a picture, such as ".jpg"
 
 #endif

@@ -50,8 +50,8 @@ typedef struct dq_norm {
 dq_status dq_preprocess_parse(dq_preprocess *preprocess, const char *preset, const char *overrides, const char **norm,
                               dq_arena *arena, dq_error *error);
 
-// Both texts as one text, in the arena, that dq_preprocess_parse accepts as `overrides`; a field norm=FILE is left out.
-// "" when both are NULL. NULL: there is no memory.
+// The texts `preset` and `overrides` as one text, in the arena, that dq_preprocess_parse accepts as `overrides`; a
+// field norm=FILE is left out. "" when both are NULL. NULL: there is no memory.
 const char *dq_preprocess_join(const char *preset, const char *overrides, dq_arena *arena);
 
 // Reads a CSV file with the columns patient, p10, p99, mean_r, mean_g, mean_b, std_r, std_g and std_b in any order;

@@ -1,4 +1,4 @@
-// The functions behind a row of readers.def, and an open data set. Private to this module.
+// The functions of a row of readers.def, and the members of an open data set. Private to this module.
 #ifndef DQ_DATASETS_READER_H
 #define DQ_DATASETS_READER_H
 
@@ -15,7 +15,7 @@ struct dq_data {
   void *state;      // of the reader or source
   int input;        // of the source
   bool borrowed;    // the state is that of the data that this is a part of
-  bool beside;      // a part after the first: what holds for all parts was said of the first
+  bool beside;      // a part after the first: messages that hold for all parts come from the first
   const char *name; // of the input that this part is for; NULL: none was given
   dq_data **parts;  // NULL: the data are their own only part
   int part_count, main_part;
@@ -60,11 +60,12 @@ typedef struct dq_reader_functions {
 
 // An empty data set of the context, which dq_data_free frees. DQ_SYSTEM: there is no memory.
 dq_status dq_data_new(dq_data **data, const dq_context *context, dq_error *error);
-// Opening in two steps, between which the parts of data for several inputs are compared: the reader finds its
-// samples; those offered are chosen, evenly spread over what was found or from its start, and checked.
+// The two steps of opening, between which the caller compares the parts of data for several inputs. dq_data_find: the
+// reader finds its samples. dq_data_choose: chooses the samples that the data offer, with `spread` evenly over those
+// that were found, else from the first on, and checks them. Statuses as dq_data_open.
 dq_status dq_data_find(dq_data *data, const dq_data_options *options, dq_error *error);
 dq_status dq_data_choose(dq_data *data, const dq_data_options *options, bool spread, dq_error *error);
-// Whether a text begins with a kind of data, such as "npy:".
+// Whether a specification begins with the prefix of a reader or of a source of the options, such as "npy:".
 bool dq_has_kind(const char *text, const dq_data_options *options);
 
 // ---- Shared by the readers ----
@@ -77,7 +78,8 @@ static inline dq_budget *dq_data_budget(const dq_data *data) { return data->cont
 const char *dq_picture_shape_text(const dq_tensor *input, char *text, size_t size);
 // Copies `name` to info->name; of a name of more than 255 bytes the last 255, which may begin inside of a character.
 void dq_sample_name(dq_sample_info *info, const char *name);
-// Read a text that is one number and nothing else: a whole one of 64 bits, or a finite one. False: it is not.
+// Set *value to the number that is the whole text: dq_parse_integer to an integer of 64 bits, dq_parse_number to a
+// finite number. False: the text has another form.
 bool dq_parse_integer(const char *text, int64_t *value);
 bool dq_parse_number(const char *text, double *value);
 // Splits a text such as "a,b,c" into *parts, in the arena. Returns their number; -1: there is no memory.

@@ -65,11 +65,11 @@ void dq_engine_defaults(dq_engine_options *options, size_t size);
 // Starts the threads of the engine. DQ_CODE_USAGE: the number of threads or the instruction set is not valid.
 dq_code dq_engine_open(dq_engine **engine, const dq_engine_options *options, dq_failure *failure);
 void dq_engine_close(dq_engine *engine);
-// With `stop` other than 0, work that runs ends with DQ_CODE_CANCELLED, mostly behind the step of the network that runs
-// now or the picture that is read now (a computation without such steps, as the factorization of a weight, ends first),
-// and work that begins later ends at once, until the function is called with 0. Requests of queues end in the same way.
-// Any thread may call this function at any time while the engine is open, and a signal handler may; beside it only the
-// functions on requests that dq_multi.h names may be called from other threads.
+// With `stop` other than 0, work that runs ends with DQ_CODE_CANCELLED, mostly after the step of the network that runs
+// now or the picture that is read now (a computation without such steps, as the factorization of a weight, is completed
+// first), and work that begins later ends at once, until the function is called with 0. Requests of queues end in the
+// same way. Any thread may call this function at any time while the engine is open, and a signal handler may; beside it
+// only the functions on requests that dq_multi.h names may be called from other threads.
 void dq_engine_stop(dq_engine *engine, int stop);
 
 // ---- Data ----
@@ -86,7 +86,7 @@ typedef struct dq_dataset_options {
   const dq_model *model;  // the preprocessing that this model records is used where neither preset nor preprocess is
                           // given; read during the call; NULL (default): none
   const char *norm;       // file of normalization constants by patient; NULL (default): found beside the pictures
-  int64_t limit;          // at most so many pictures; 0 (default): all
+  int64_t limit;          // largest number of pictures; 0 (default): all
   int strict;             // a picture that cannot be read is a failure (DQ_CODE_BAD_INPUT); default 0: it is left out
 } dq_dataset_options;
 

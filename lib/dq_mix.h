@@ -37,7 +37,7 @@ typedef struct dq_model_mix_facts {
   int points, answer; // number of measured points (rows of dq_model_mix_at), and the one that the model became
   int held;           // whether the answer is within the bounds; else it is the point that loses least
   int resumed;        // everything came from `cache`
-  int layers;         // that had a choice
+  int layers;         // layers whose precision was chosen
   double float32;     // seconds of a run in float32
   double time_error;  // largest error of the predicted times of the last round, as a share
   double noise_error; // largest error of the predicted noises, dB

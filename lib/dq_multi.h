@@ -19,7 +19,8 @@ extern "C" {
 // Threads. dq_queue_open, dq_queue_add and dq_queue_close belong to the thread that uses the engine. Everything else
 // may be called from any thread, for different requests at the same time, and for one request by one thread at a time;
 // dq_request_cancel may be called beside any other function on the request but dq_request_close. The engine may be used
-// for other work while requests run, by its own thread. dq_engine_stop, from any thread, ends all requests.
+// for other work while requests run, by its own thread. dq_engine_stop, from any thread, ends all requests. A request
+// is "on its way" from dq_request_submit until it has ended.
 typedef struct dq_queue dq_queue;
 typedef struct dq_request dq_request;
 
@@ -55,8 +56,8 @@ dq_code dq_queue_add(dq_queue *queue, dq_model *model, const dq_network_options 
                      dq_failure *failure);
 
 // Opens a request for a network of the queue, with memory for its inputs, which are 0, and for its outputs. A request
-// can be submitted again and again; a program opens as many as it wants to have on the way at once. DQ_CODE_USAGE: the
-// queue has no such network.
+// can be submitted again and again; a program opens one for each that is to be on its way at the same time.
+// DQ_CODE_USAGE: the queue has no such network.
 dq_code dq_request_open(dq_request **request, dq_queue *queue, int network, dq_failure *failure);
 // Cancels the request and waits until it has ended before it frees it; NULL is allowed.
 void dq_request_close(dq_request *request);
@@ -88,7 +89,7 @@ typedef struct dq_request_facts {
   double running; // of these, the time that a thread worked for the request
 } dq_request_facts;
 
-// What became of a request that has ended: DQ_CODE_OK: it has outputs, and *facts (may be NULL) are written;
+// The result of a request that has ended: DQ_CODE_OK: it has outputs, and *facts (may be NULL) are written;
 // DQ_CODE_USAGE: it is on its way, or was never submitted; DQ_CODE_CANCELLED: it was cancelled; else a code of
 // dq_network_run. A failure of one request changes nothing for others.
 dq_code dq_request_result(const dq_request *request, dq_request_facts *facts, dq_failure *failure);

@@ -8,19 +8,19 @@
 extern "C" {
 #endif
 
-// Training: weights and running statistics of batch normalization follow the gradient of a loss on pictures. The loss
-// is the cross entropy of the labels, or with a teacher that of the teacher's answers; where output 0 has no scores of
-// classes, the mean squared difference from the teacher's output 0.
+// Training: weights and running statistics of batch normalization are fitted to pictures by the gradient of a loss. The
+// loss is the cross entropy with the labels as targets, or with the predictions of a teacher; where output 0 has no
+// scores of classes, it is the mean squared difference from output 0 of the teacher.
 
 typedef enum dq_train_optimizer {
   DQ_TRAIN_SGD, // stochastic gradient descent with momentum; weight decay is added to the gradient
   DQ_TRAIN_ADAM // Adam with decoupled weight decay
 } dq_train_optimizer;
 
-// The learning rate behind the warm-up, at the share s of the steps, from 0 to 1.
+// The learning rate after the warm-up, at the share s of the steps that follow it, from 0 to 1: `rate`
 typedef enum dq_train_schedule {
   DQ_TRAIN_CONSTANT,
-  DQ_TRAIN_STEP,   // a tenth from s = 1/2 on, a hundredth from s = 3/4 on
+  DQ_TRAIN_STEP,   // times 1/10 from s = 1/2 on, times 1/100 from s = 3/4 on
   DQ_TRAIN_COSINE, // times (1 + cos(pi s)) / 2
   DQ_TRAIN_POLY    // times (1 - s)^2
 } dq_train_schedule;
@@ -41,16 +41,16 @@ typedef struct dq_model_train_options {
   const char *augment;          // such as "flip,crop=4,cutout=8,colour=0.2"; NULL (default): none
   const char *const *freeze;    // shell patterns on names of nodes whose weights are not trained
   int freeze_statistics;        // batch normalization uses its stored statistics, as in inference; default 0
-  const dq_model *teacher;      // its answers are the targets; must not be `model`; NULL (default): none
-  double temperature;           // of the teacher's answers, above 0; default 1
-  int64_t patience;             // ends the training after so many epochs without a better one; 0 (default): never
-  int keep_last;                // keep the model of the last epoch, not that of the best; default 0
-  const char *checkpoint;       // folder for the file "checkpoint", which holds the training between two steps: it is
-                                // written behind every epoch; NULL (default): none
-  int64_t checkpoint_every;     // also behind so many steps; 0 (default): not
-  int resume;                   // go on from the checkpoint, if it is there; the result has the same bytes as that of a
-                                // training that was never ended, unless the rate is another; default 0
-  double time_limit;            // seconds; the training then ends behind a step; 0 (default): none
+  const dq_model *teacher;      // its output 0 gives the targets; must not be `model`; NULL (default): none
+  double temperature;           // of the softmax of the scores of model and teacher, above 0; default 1
+  int64_t patience;         // ends the training after this number of epochs without a better one; 0 (default): never
+  int keep_last;            // keep the model of the last epoch, not that of the best; default 0
+  const char *checkpoint;   // folder for the file "checkpoint", which holds the training between two steps: it is
+                            // written after every epoch; NULL (default): none
+  int64_t checkpoint_every; // steps after which it is written as well; 0 (default): none
+  int resume;               // go on from the checkpoint, if it is there; the result has the same bytes as that of a
+                            // training that was never ended, unless the rate is another; default 0
+  double time_limit;        // seconds, after which the training ends with a complete step; 0 (default): none
   const char *const *shapes;
   int quantization_aware; // the model is one that dq_model_int8 wrote: its weights, biases and scales are trained, with
                           // weights and values rounded as the model rounds them, and stay integers. DQ_TRAIN_ADAM with
@@ -61,11 +61,12 @@ typedef struct dq_model_train_facts {
   size_t size;
   const char *figure, *unit; // what is validated: "top-1" of labels, else "SQNR" against the teacher; larger is better
   double before, after;      // the figure of the model as it was, and of the one that was kept
-  int64_t epochs;            // rows
+  int64_t epochs;            // number of epochs, also of rows
   int64_t kept;              // the epoch whose model was kept, from 1; 0: the model is as it was
-  int64_t resumed;           // steps that the checkpoint had
-  double memory;             // bytes that the training was to need
-  int out_of_time, out_of_patience;
+  int64_t resumed;           // steps that the checkpoint had; 0: none
+  double memory;             // bytes that the training was expected to need
+  int out_of_time;           // time_limit ended the training
+  int out_of_patience;       // `patience` ended the training
 } dq_model_train_facts;
 
 typedef struct dq_model_train_row {

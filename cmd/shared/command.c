@@ -265,7 +265,7 @@ int dq_command_main(int argc, char **argv, const dq_command *command) {
     if (!answer(common, &status, &error)) status = (int)run(common, &console, &error);
   }
   dq_console_clear(&console);
-  const bool speaks = dq_job_ends(status);
+  const bool speaks = dq_job_end(status);
   if (!speaks) error.message[0] = 0;
   status = finish_output(&console, status, &error);
   if (status != DQ_OK && *error.message) dq_console_error(&console, &error);

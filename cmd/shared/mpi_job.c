@@ -32,7 +32,7 @@ dq_status dq_job_open(const dq_processes **processes, dq_error *error) {
   return DQ_UNSUPPORTED;
 }
 
-bool dq_job_ends(int status) {
+bool dq_job_end(int status) {
   (void)status;
   return true;
 }
@@ -150,7 +150,7 @@ dq_status dq_job_open(const dq_processes **processes, dq_error *error) {
 }
 
 // Waits for the others, which are still at work where this process has failed alone; where it has not, they all end.
-bool dq_job_ends(int status) {
+bool dq_job_end(int status) {
   MPI_Request meeting;
   int met = 0;
   if (ends == MPI_COMM_NULL) return true;

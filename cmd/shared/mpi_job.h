@@ -9,11 +9,13 @@
 // several processes, and this build has no MPI, or there are more than DQ_MOST_PROCESSES.
 dq_status dq_job_open(const dq_processes **processes, dq_error *error);
 
-// Called when the work has ended, before its message is printed. Returns whether this process prints: the first one
-// does, and another one whose failure the others do not know of, which is when they do not end as well.
-bool dq_job_ends(int status);
+// To be called when the work has ended with the exit status `status`, before its message is printed. Waits until all
+// processes have called it; after a failure (2 and above) at most two seconds. Returns whether this process prints its
+// message: the first process does, and so does a process that failed while the others still work.
+bool dq_job_end(int status);
 
-// Leaves the job. When the others did not end as well, ends their processes with the exit status, and does not return.
+// Leaves the job. Where other processes still worked when dq_job_end returned, ends them and this process with the exit
+// status `status`, and does not return.
 void dq_job_close(int status);
 
 #endif

@@ -80,8 +80,8 @@ typedef struct dq_tucker2_exact {
   double *input, *core, *output; // input, output: NULL for a mode that stays whole
 } dq_tucker2_exact;
 
-// Does what dq_tucker2_factors does with factors that were found in another way; the arrays of `exact` are changed on
-// the way. The error and the energies are those against `hosvd`.
+// Does what dq_tucker2_factors does with factors that were found in another way; the function changes the arrays of
+// `exact`. The error and the energies are those against `hosvd`.
 dq_status dq_tucker2_store(dq_tucker2 *factors, const dq_hosvd *hosvd, const dq_tucker2_exact *exact, dq_arena *arena,
                            dq_error *error);
 

@@ -63,7 +63,7 @@ dq_status dq_tucker_examine(dq_tucker_job *job, const dq_tensor *tensors, bool o
 // decomp/tucker/tucker_matrix.c: whether a node is a product with a constant matrix that can be decomposed.
 bool dq_tucker_is_matrix(const dq_node *node);
 #define DQ_TUCKER_MATRIX_MOMENTS ((size_t)1 << 30) // matrices whose moments take more bytes are not fitted to data
-// The same as dq_tucker_examine for such a node.
+// Does what dq_tucker_examine does, for such a node.
 dq_status dq_tucker_matrix_examine(dq_tucker_job *job, const dq_tensor *tensors, bool on_data, dq_arena *arena,
                                    dq_error *error);
 // Replaces such a node in the graph by products with the two factors of the job. DQ_SYSTEM: there is no memory.

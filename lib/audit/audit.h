@@ -72,8 +72,8 @@ typedef struct dq_audit_options {
   int64_t batch;    // pictures per run, where the model leaves its batch open; 0: 1
   int64_t pictures; // of the data, from its start; 0: all
   bool raw;         // counts DQ_AUDIT_PRODUCT_RAW too
-  // Counts only in layers whose pairs can leave int16; the others' counts are 0, of as many products, sums and pairs,
-  // and their bits have no meaning. For those who want to know the verdicts and how many pairs left int16.
+  // Counts only in layers whose pairs can leave int16; the counts of other layers are 0, of all their products, sums
+  // and pairs, and their bits have no meaning. Enough for the verdicts and for the number of pairs outside int16.
   bool summary;
 } dq_audit_options;
 

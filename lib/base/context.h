@@ -21,13 +21,13 @@ typedef struct dq_context {
   dq_pool *pool;     // NULL: one thread
   dq_budget *budget; // of memory; NULL: no limit
   uint64_t seed;
-  const struct dq_wisdom *wisdom; // what plans are bound by (lib/wisdom); NULL: every step is computed as usual
+  const struct dq_wisdom *wisdom; // choices for the steps of plans (lib/wisdom); NULL: every step has its usual choice
   void (*message)(void *user, dq_severity severity, const char *text);         // NULL: messages are dropped
   void (*progress)(void *user, const char *what, int64_t done, int64_t total); // NULL: progress is not reported
   void *user;                                                                  // first argument of both callbacks
   const atomic_bool *stop;       // another thread or a signal handler sets it to end the work; NULL: never
   const dq_processes *processes; // processes that run the same work; NULL: this one alone
-  const dq_picture_part *part;   // what plans compute of the batch of a training (lib/ops/picture_sums.h); NULL: all
+  const dq_picture_part *part;   // pictures of a training batch that plans compute (lib/ops/picture_sums.h); NULL: all
   double deadline;               // the work ends at this value of dq_seconds(); 0: none
 } dq_context;
 

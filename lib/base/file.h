@@ -28,8 +28,8 @@ dq_status dq_file_open_stream(dq_file *file, const char *path, dq_budget *budget
 dq_status dq_file_open_regular(dq_file *file, const char *path, dq_error *error);
 // Unmaps or frees the bytes; a zeroed struct is allowed.
 void dq_file_close(dq_file *file);
-// Says that `size` bytes at `data`, inside the file, will hardly be read again. Where the file is mapped the system may
-// reuse their memory, and reads the file again when somebody needs them. The contents do not change.
+// Tells the system that `size` bytes at `data`, inside the file, are not needed for now. Where the file is mapped the
+// system may reuse their memory, and reads the file again when somebody needs them. The contents do not change.
 void dq_file_forget(const dq_file *file, const uint8_t *data, size_t size);
 
 // A file that appears under its name only when it is complete. Until then it has no name where the file system supports

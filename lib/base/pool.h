@@ -19,9 +19,9 @@ int dq_pool_threads(const dq_pool *pool); // with the caller; 1 for NULL
 dq_pool *dq_pool_new_open(int threads);
 // Sets the number that the caller of the next loops of an open pool has, 0 to threads - 1; 0 at first.
 void dq_pool_set_caller(dq_pool *pool, int thread);
-// Takes part in the loops of an open pool as thread `thread`, a number that neither another helper nor the caller has,
-// until wanted(user), which is called between loops, returns true, or no loop has come for some 100 us. Returns whether
-// wanted returned true. At any time, also while there is no loop; the pool must outlive the call.
+// Takes part in the loops of an open pool as thread `thread`, a number that neither another helper nor the caller has.
+// Returns true when wanted(user), which is called between loops, has returned true, and false when about 100 us have
+// passed without a loop. May be called at any time, also while there is no loop; the pool must outlive the call.
 bool dq_pool_help(dq_pool *pool, int thread, bool (*wanted)(void *user), void *user);
 
 // Calls work(argument, i, thread) once for every i in [0, count) and returns when all calls have returned. `thread` is

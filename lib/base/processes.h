@@ -31,8 +31,8 @@ typedef struct dq_processes {
 static inline int dq_process_index(const dq_processes *processes) { return processes ? processes->index : 0; }
 static inline int dq_process_count(const dq_processes *processes) { return processes ? processes->count : 1; }
 
-// The part of `count` things that this process has, which are as many in all processes, or one more: from *first to
-// *end - 1.
+// The part of `count` things that this process has: from *first to *end - 1. The numbers of things of two processes
+// differ by at most 1.
 static inline void dq_process_part(const dq_processes *processes, int64_t count, int64_t *first, int64_t *end) {
   *first = count * dq_process_index(processes) / dq_process_count(processes);
   *end = count * (dq_process_index(processes) + 1) / dq_process_count(processes);

@@ -30,8 +30,9 @@ dq_status dq_tensor_shape(dq_tensor *tensor, int type, int rank, const int64_t *
 
 // A tensor with zeroed elements, owned by the arena; NULL when there is no memory.
 dq_tensor *dq_tensor_new(dq_arena *arena, int type, int rank, const int64_t *dims);
+// A scalar (rank 0) of float32, or of `type` DQ_I8 or DQ_U8, with this value; NULL when there is no memory.
 dq_tensor *dq_tensor_scalar_f32(dq_arena *arena, float value);
-dq_tensor *dq_tensor_scalar_i8(dq_arena *arena, int type, int value); // type DQ_I8 or DQ_U8
+dq_tensor *dq_tensor_scalar_i8(dq_arena *arena, int type, int value);
 
 // Element `index` (0 <= index < dq_tensor_count) of a computable type, whose `data` is not NULL, as a number; bool
 // gives 0 or 1. dq_tensor_get rounds integers beyond 2^53 to the nearest double. dq_tensor_get_i64 is exact for

@@ -14,11 +14,11 @@ typedef struct dq_single_decoder {
   void (*decode)(const dq_decoder *decoder, const double *values, dq_box *boxes, double *scores);
 } dq_single_decoder;
 
-// In the order in which shapes are asked for; NULL after the last.
+// Decoder `index`, from 0, in the order in which dq_single_decoder_of tries them; NULL after the last.
 const dq_single_decoder *dq_single_decoder_at(int index);
 // The decoder of that name; NULL: there is none.
 const dq_single_decoder *dq_single_decoder_find(const char *name);
-// The decoder that the only output of a model has the form of; NULL: none.
+// The first decoder whose form the only output of the model has; NULL: none, or the model has several outputs.
 const dq_single_decoder *dq_single_decoder_of(const dq_task_options *options);
 // Sets the decoder's form and sizes. DQ_BAD_INPUT: the outputs do not have the form.
 dq_status dq_single_decoder_init(dq_decoder *decoder, const dq_single_decoder *form, const dq_task_options *options,

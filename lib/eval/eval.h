@@ -56,8 +56,8 @@ typedef struct dq_result {
 // labels fit it. The caller frees *task. DQ_USAGE: an unknown task or decoder; DQ_BAD_INPUT: the form of the outputs or
 // of the labels, or the number of classes, does not fit; DQ_SYSTEM: there is no memory.
 dq_status dq_task_open(dq_task **task, const dq_task_options *options, const dq_context *context, dq_error *error);
-void dq_task_free(dq_task *task); // NULL is allowed
-const char *dq_task_name(const dq_task *task);
+void dq_task_free(dq_task *task);              // NULL is allowed
+const char *dq_task_name(const dq_task *task); // "classify", ...; static
 
 // Adds one picture: entry `item` along dimension 0 of each of the output_count tensors, in the order of the model, of
 // any computable type, and its label, for which the file that `info` names is read. For `detect` a picture without a
@@ -67,8 +67,8 @@ const char *dq_task_name(const dq_task *task);
 dq_status dq_task_add(dq_task *task, const dq_tensor *const *outputs, int64_t item, const dq_sample_info *info,
                       dq_error *error);
 
-// Whether the figures of a task are counts, so that the pictures may be divided among processes; and adds what all
-// processes have counted, on all of them.
+// dq_task_adds_up: whether the figures of a task follow from counts, so that the pictures may be divided among
+// processes. dq_task_add_processes then replaces the counts, in all processes, by their sums over the processes.
 bool dq_task_adds_up(const dq_task *task);
 void dq_task_add_processes(dq_task *task, const dq_processes *processes);
 

@@ -37,7 +37,7 @@ typedef struct dq_layer_options {
 //
 // Values are matched by the origin of the candidate when it comes from the reference, or when both come from the same
 // source; the same graph matches itself. Otherwise values are matched by name, with a warning, when options->by_names
-// is set, and else only the outputs are compared, which a message says. Values inside an integer step (between
+// is set, and else only the outputs are compared, which a message reports. Values inside an integer step (between
 // DequantizeLinear and QuantizeLinear) are left out, because a tap there would make the step run in float.
 //
 // The steps of both models run alternately, so that only few values are in memory at any time. DQ_BAD_INPUT: the inputs

@@ -12,8 +12,8 @@ typedef struct dq_quantization_check {
   const dq_graph *original; // the float model
   dq_data *data;            // NULL: nothing runs, and the audit has proofs only
   dq_shape_request shapes;
-  // A person alone reads the figures: the audit is dq_audit_options.summary, and both are of DQ_CHECKED_FOR_SUMMARY
-  // pictures from the start of the data, as they take longer than a trial on as many; else of DQ_CHECKED_PICTURES.
+  // The figures are for people only: the audit is a summary (dq_audit_options), and comparison and audit run
+  // DQ_CHECKED_FOR_SUMMARY pictures from the start of the data, as both take long; else DQ_CHECKED_PICTURES pictures.
   bool summary;
   // Results.
   bool compared, audited; // whether `comparison` and `audit` are valid

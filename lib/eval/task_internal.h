@@ -1,4 +1,4 @@
-// The functions behind a row of tasks.def, and what they share. Private to this module.
+// The functions of a row of tasks.def, and those that they share. Private to this module.
 #ifndef DQ_EVAL_TASK_INTERNAL_H
 #define DQ_EVAL_TASK_INTERNAL_H
 

@@ -9,8 +9,8 @@
 
 typedef struct dq_plan dq_plan;
 
-// How convolutions are computed: `algorithm` is a dq_conv_choice of lib/kernels, 0 the default, whose sums
-// are the same as everywhere.
+// How convolutions are computed: `algorithm` is a dq_conv_choice (lib/kernels/conv/conv.h); 0 is the default
+// DQ_CONV_SAME_BITS.
 typedef struct dq_conv_setting {
   const char *pattern; // shell pattern on names of nodes (dq_pattern_fits); NULL: all convolutions
   int algorithm;
@@ -72,7 +72,7 @@ dq_status dq_plan_repack(dq_plan *plan, dq_error *error);
 
 // The inputs that are not constants, in the order of the graph; 0 <= i < dq_plan_input_count. The plan owns the tensor
 // and its memory, which lies apart from that of other values: runs read it and do not change it. The caller writes the
-// elements before the first run and whenever they are others.
+// elements before the first run and whenever they change.
 int dq_plan_input_count(const dq_plan *plan);
 dq_tensor *dq_plan_input(dq_plan *plan, int i);
 const char *dq_plan_input_name(const dq_plan *plan, int i);
@@ -128,7 +128,7 @@ int dq_plan_step_count(const dq_plan *plan);
 const dq_node *dq_plan_step(const dq_plan *plan, int i, int64_t *nanoseconds);
 void dq_plan_set_timing(dq_plan *plan, bool on); // off at first
 // Sets the clock of timing, which returns nanoseconds from any fixed point in time; dq_nanoseconds at first. With
-// timing on, the thread that runs the plan calls it in front of and behind each step.
+// timing on, the thread that runs the plan calls it before and after each step.
 void dq_plan_set_clock(dq_plan *plan, int64_t (*clock)(void));
 // The bytes of the elements of all inputs (weights too, as the model has them and not packed) and outputs of a step; an
 // input that stands twice counts twice, workspace does not count. Shapes that depend on elements are those of the last
@@ -136,25 +136,27 @@ void dq_plan_set_clock(dq_plan *plan, int64_t (*clock)(void));
 int64_t dq_plan_step_bytes(const dq_plan *plan, int i);
 bool dq_plan_step_integer(const dq_plan *plan, int i); // whether the first input of the step has 8 bits
 double dq_plan_packing_time(const dq_plan *plan);      // seconds that packing took, the last time
-// Writes what a step runs, for wisdom: operator, whether sums may be others than the chain, types, shapes and
-// attributes, without spaces, to `text` of DQ_RUN_TEXT bytes. The same text means the same time, whatever the network,
-// but for what the elements of weights change (kernels for 8 bits). False: the step has none, as its shapes depend on
-// elements or the text is too long.
+// Writes the run of step `i` for wisdom to text[DQ_RUN_TEXT]: its operator, the algorithm that its dq_conv_setting asks
+// for ("any": DQ_CONV_AUTO), types, shapes and attributes, without spaces. Steps with the same text take the same time
+// in every network, except where the elements of weights decide on the kernel (8 bits). False: a shape of the step
+// depends on elements, or the text is too long.
 bool dq_plan_step_run(const dq_plan *plan, int i, char *text);
-// How step `i` is computed.
+// The choice by which step `i` is computed.
 dq_step_choice dq_plan_step_choice(const dq_plan *plan, int i);
-// Bits of dq_knob: what a choice other than 0 can have an effect on.
+// The knobs whose values can change how step `i` is computed, as a set of bits 1 << dq_knob.
 unsigned dq_plan_step_knobs(const dq_plan *plan, int i);
-// What step `i` comes to with a choice: where two choices give the same form, both run the same kernels on the same
-// blocks in the same memory.
+// The form of a step with a choice: two choices with the same form run the same kernels on the same blocks in the same
+// memory.
 typedef struct dq_step_form {
-  const char *algorithm;  // static; NULL: there is one way only
-  unsigned knobs;         // bits of dq_knob: the sizes that the algorithm reads
+  const char *algorithm;  // static; NULL: there is only one algorithm
+  unsigned knobs;         // set of bits 1 << dq_knob: the sizes that the algorithm reads
   int64_t columns, depth; // of its blocks
   int threads;
 } dq_step_form;
-// Nothing is packed or run. The elements of constants must still be there (not dq_binding.spent).
+// The form of step `i` with a choice; nothing is packed or run. The elements of constants must still be there (not
+// dq_binding.spent).
 dq_step_form dq_plan_step_form(const dq_plan *plan, int i, const dq_step_choice *choice);
+// Whether algorithm, columns, depth and threads are equal.
 bool dq_step_same_form(const dq_step_form *a, const dq_step_form *b);
 // The name of the algorithm of a step (dq_conv_algorithm_name), static; NULL: there is only one way to compute the
 // step.

@@ -1,3 +1,4 @@
+// The members of a plan, for the files of this module.
 #ifndef DQ_EXEC_PLAN_INTERNAL_H
 #define DQ_EXEC_PLAN_INTERNAL_H
 

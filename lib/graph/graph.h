@@ -202,12 +202,14 @@ enum { DQ_LABEL_TEXT = 256 };
 
 // ---- Attributes of a node ----
 
-// These return the attribute of a name, or the fallback when the node has none of that name and type.
+// The attribute of that name, of any type; NULL: the node has none.
 const dq_attribute *dq_node_attribute(const dq_node *node, const char *name);
+// The value of the attribute of that name and of the type of the function; `fallback` when the node has none.
 int64_t dq_node_int(const dq_node *node, const char *name, int64_t fallback);
 float dq_node_float(const dq_node *node, const char *name, float fallback);
 const char *dq_node_string(const dq_node *node, const char *name, const char *fallback);
-// NULL, and a count of 0, when the node has no such attribute.
+// The list with its length in *count, or the tensor, of the attribute of that name and type, which the graph owns;
+// NULL, and a count of 0, when the node has none.
 const int64_t *dq_node_ints(const dq_node *node, const char *name, int *count);
 const float *dq_node_floats(const dq_node *node, const char *name, int *count);
 const dq_tensor *dq_node_tensor(const dq_node *node, const char *name);
@@ -220,7 +222,7 @@ bool dq_node_set_ints(dq_graph *graph, dq_node *node, const char *name, const in
 // Adds a copy of an attribute of another node. Elements and texts are shared with the other node, whose graph must live
 // as long as this one.
 bool dq_node_copy_attribute(dq_graph *graph, dq_node *node, const dq_attribute *attribute);
-void dq_node_remove_attribute(dq_node *node, const char *name);
+void dq_node_remove_attribute(dq_node *node, const char *name); // nothing happens when the node has none of that name
 
 dq_value *dq_node_input(const dq_node *node, int i);  // NULL: the optional input is left out, or there is no input i
 dq_value *dq_node_output(const dq_node *node, int i); // NULL as for inputs

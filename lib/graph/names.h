@@ -5,8 +5,8 @@
 
 #include "lib/graph/graph.h"
 
-struct dq_names *dq_names_new(void); // NULL: there is no memory
-void dq_names_free(struct dq_names *names);
+struct dq_names *dq_names_new(void);                                 // NULL: there is no memory
+void dq_names_free(struct dq_names *names);                          // frees the table; the objects stay
 void *dq_names_find(const struct dq_names *names, const char *name); // NULL: no object has that name
 // Adds an object whose name no other object in the table has. False: there is no memory.
 bool dq_names_add(struct dq_names *names, void *named);

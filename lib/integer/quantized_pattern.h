@@ -61,7 +61,8 @@ dq_status dq_form_pair(dq_graph *copy, const dq_quantized_end *end, dq_error *er
 dq_status dq_form_concat(dq_graph *copy, const dq_quantized_end *end, dq_error *error);
 // Replaces Conv, ConvTranspose, Gemm or MatMul of quantized values by dq.QConv, dq.QGemm or dq.QMatMul.
 dq_status dq_form_product(dq_graph *copy, const dq_quantized_end *end, dq_error *error);
-// Does the same for a product that no QuantizeLinear follows: its int32 sums are scaled to float32.
+// Replaces a product of quantized values, as dq_form_product does, that no QuantizeLinear follows: its int32 sums are
+// scaled to float32.
 dq_status dq_form_float_product(dq_graph *copy, dq_node *node, dq_error *error);
 // Replaces the ConvTranspose end->node of a quantized value x and weight w (`bias` NULL: none) by dq.QConv and
 // DepthToSpace.

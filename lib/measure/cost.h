@@ -76,8 +76,8 @@ typedef struct dq_cost {
 // memory.
 dq_status dq_cost_analyse(dq_cost *cost, const dq_graph *graph, const dq_shape_request *request,
                           const dq_context *context, dq_arena *arena, dq_error *error);
-// Does the same without live_bytes and planned_bytes (-1), for which dq_cost_analyse runs the passes on a copy of the
-// network and schedules it.
+// Does what dq_cost_analyse does, without live_bytes and planned_bytes (-1), for which dq_cost_analyse runs the passes
+// on a copy of the network and schedules it.
 dq_status dq_cost_count(dq_cost *cost, const dq_graph *graph, const dq_shape_request *request,
                         const dq_context *context, dq_arena *arena, dq_error *error);
 

@@ -1,4 +1,4 @@
-// Who works when in runs of a plan: the steps, and what each thread of the pool does for them.
+// Timelines of runs of a plan: when each step runs, and when each thread of the pool works for it.
 #ifndef DQ_MEASURE_TIMELINE_H
 #define DQ_MEASURE_TIMELINE_H
 

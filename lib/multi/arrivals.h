@@ -14,9 +14,9 @@ typedef enum dq_late_rule {
 // A network and who sends it requests.
 typedef struct dq_source {
   int network;           // index in the queue
-  int senders;           // 0: the network is there, and nobody sends it requests
-  double rate;           // requests each sender sends in a second, 1e-9 to 1e6, so that the times of arrivals fit; 0:
-                         // the next when the last has ended, or by a trace
+  int senders;           // 0: the network is in the queue, and nobody sends it requests
+  double rate;           // requests that each sender sends in a second, 1e-9 to 1e6; 0: a sender sends the next request
+                         // when its last one has ended, or requests arrive by a trace
   dq_late_rule late;     // of requests by rate or trace
   int priority;          // as in dq_rank_facts
   double deadline;       // seconds from the arrival of a request to its deadline; 0: none
@@ -30,15 +30,15 @@ typedef struct dq_source {
 
 typedef struct dq_arrival_options {
   double duration;  // seconds in which requests arrive; 0: no limit
-  int64_t requests; // that each sender sends at most; 0: no limit
+  int64_t requests; // largest number that each sender sends; 0: no limit
   // Requests of sources without a rate, `source` being the index of a source; NULL: these sources send the next request
   // when the last has ended.
   const dq_arrival_trace *trace;
 } dq_arrival_options;
 
-// What became of the requests of a source. Times are in seconds.
+// The results of the requests of a source. Times are in seconds.
 typedef struct dq_source_record {
-  double alone;       // mean time of a request from arrival to end while no other one is there
+  double alone;       // mean time of a request from arrival to end while the queue has no other one
   uint64_t *digests;  // [sample_count]: hashes of the outputs alone
   double *times;      // [count]: from arrival to end of the requests that succeeded, in the order in which they ended
   double running;     // sum over these of the time that workers worked for them
@@ -48,25 +48,25 @@ typedef struct dq_source_record {
   int64_t sent;       // requests that arrived
   int64_t dropped;    // by the rule on late ones
   int64_t missed;     // succeeded after their deadline
-  int64_t different;  // outputs that were not those of the same sample alone
+  int64_t different;  // requests whose outputs differ from those of the same sample alone
   int64_t failed;     // ended with a status other than DQ_OK; `error` is that of the first
   int64_t unfinished; // still waited for their first job when the duration was over, and were taken out of the queue
-  dq_error error;     // with failed > 0
+  dq_error error;     // of the first failure; valid with failed > 0
   int64_t capacity;   // of times
 } dq_source_record;
 
 // Runs the samples of each source alone, one request after the other, each sample once and then again until `seconds`
-// have passed for all sources together, and sets `alone` and `digests` of records[count], which are zeroed. Arrays are
-// in the arena. Samples whose requests fail count nothing. Statuses of a request where all of a source fail, which then
-// has failed = 1, or DQ_SYSTEM.
+// have passed for all sources together, and sets `alone` and `digests` of records[count], which the caller has zeroed.
+// Arrays are in the arena. Samples whose requests fail do not count. Where all requests of a source fail, the function
+// returns the status of such a request and sets `failed` of the record to 1. DQ_SYSTEM: there is no memory.
 dq_status dq_arrivals_alone(dq_multi *multi, const dq_source *sources, int count, double seconds,
                             dq_source_record *records, dq_arena *arena, dq_error *error);
 
 // Sends requests of all sources at the same time until the duration has passed, all senders have sent `requests`
-// requests, or the trace is over, and waits for those that have begun; sets the other fields of the records and
-// *elapsed to the seconds from the first arrival to the last end. A request that fails ends alone. The caller frees the
-// records by dq_source_records_free, also after a failure. DQ_CANCELLED: the context of the queue was stopped;
-// DQ_SYSTEM: there is no memory.
+// requests, or the trace is over, and waits for the requests that have begun. Sets the other fields of records[count],
+// and *elapsed to the seconds from the first arrival to the last end. A request that fails does not end the others. The
+// caller frees the records by dq_source_records_free, also after a failure. DQ_CANCELLED: the context of the queue was
+// stopped; DQ_SYSTEM: there is no memory.
 dq_status dq_arrivals_run(dq_multi *multi, const dq_source *sources, int count, const dq_arrival_options *options,
                           dq_source_record *records, double *elapsed, dq_error *error);
 void dq_source_records_free(dq_source_record *records, int count);

@@ -11,10 +11,10 @@
 //
 // Where there is no time slice, because requests have deadlines or take longer, a request also runs in place of one of
 // the same rank that came before it, but not by more than twice the cost of the one that came before, if its network
-// was slowed down more, by more than 5 %. Networks whose requests come equally often keep the order of their arrival in
-// every round, so that first come, first served would let the same one wait each time. Where all requests have the same
-// rank one with a deadline may run between the jobs of another one; elsewhere the frame for that is kept for a smaller
-// rank.
+// was slowed down more, by more than 5 %. (Networks whose requests come equally often keep the order of their arrival
+// in every round, so that with first come, first served the same network would wait each time.) Where all requests have
+// the same rank one with a deadline may run between the jobs of another one; elsewhere the frame for that is kept for a
+// smaller rank.
 #ifndef DQ_MULTI_DISPATCHER_H
 #define DQ_MULTI_DISPATCHER_H
 
@@ -31,14 +31,14 @@ typedef struct dq_task {
   int64_t arrival;  // when it arrived, in the unit of the time slice; not before that of the task that came before it
   int64_t cost;     // the time that its jobs are expected to take, in that unit; >= 0
   // The following are the dispatcher's.
-  int64_t number, turn, rank;     // by arrival, by network, and by the policy
+  int64_t number, turn, rank;     // number by arrival; turn of its network; rank by the policy
   int64_t order;                  // among equal ranks: its number, or < 0 where it has passed by another one
-  int place;                      // in its heap; -1: it runs, or is not there
+  int place;                      // index in its heap; -1: in none, because it runs, has ended or was removed
   bool begun;                     // it holds a frame
   struct dq_task *before, *after; // of the same network, by arrival, while it has not begun
 } dq_task;
 
-// What the dispatcher knows of a worker; zeroed at first.
+// The state of a worker in the dispatcher; zeroed at first.
 typedef struct dq_worker_slice {
   int network;    // that it ran last, + 1; 0: none
   int64_t passed; // cost of the requests of it that ran in place of others since
@@ -83,21 +83,22 @@ void dq_dispatcher_close(dq_dispatcher *dispatcher); // allowed on a zeroed stru
 // Adds a network; its index is the number of networks before. DQ_SYSTEM: there is no memory.
 dq_status dq_dispatcher_add_network(dq_dispatcher *dispatcher, dq_error *error);
 
-// A request arrives: network, priority, deadline and cost are set. The task must live until it has ended or was
-// removed. DQ_SYSTEM: there is no memory, and the task is not there.
+// Adds the task of a request that arrives; the caller has set network, priority, deadline, arrival and cost. The task
+// must live until it has ended or was removed. DQ_SYSTEM: there is no memory, and the task was not added.
 dq_status dq_dispatcher_add(dq_dispatcher *dispatcher, dq_task *task, dq_error *error);
-// The task whose next job a worker runs now; NULL: there is none that could run. The task leaves its heap, and takes a
-// free frame where it begins; the caller runs one job of it and then calls dq_dispatcher_return or dq_dispatcher_end.
-// *slice is what the dispatcher knows of this worker: its network becomes that of the task, and the cost of a request
-// that runs in place of one that came before it is added to `passed`, which else becomes 0 when a request begins. Takes
+// The task whose next job a worker runs now; NULL: no task can run. The task leaves its heap, and takes a free frame
+// where it begins; the caller runs one job of it and then calls dq_dispatcher_return or dq_dispatcher_end. *slice is
+// what the dispatcher knows of this worker: its network becomes that of the task, and the cost of a request that runs
+// in place of one that came before it is added to `passed`, which else becomes 0 when a request begins. Takes
 // logarithmic time in the number of tasks, and where networks are to be slowed down alike it looks at up to 64 tasks of
 // each heap.
 dq_task *dq_dispatcher_next(dq_dispatcher *dispatcher, dq_worker_slice *slice);
-// A job of the task has ended, and another one follows.
+// To be called when a job of the task has ended and another one follows: the task waits again.
 void dq_dispatcher_return(dq_dispatcher *dispatcher, dq_task *task);
-// The task that runs has ended at the time `now`; its frame is free.
+// To be called when the last job of the task has ended, at the time `now` in the unit of dq_task.arrival: its frame
+// becomes free.
 void dq_dispatcher_end(dq_dispatcher *dispatcher, dq_task *task, int64_t now);
-// Takes out a task that does not run (place >= 0); its frame is free if it had one.
+// Removes a task that does not run (place >= 0); its frame, if it has one, becomes free.
 void dq_dispatcher_remove(dq_dispatcher *dispatcher, dq_task *task);
 
 #endif

@@ -1,4 +1,4 @@
-// Figures on several networks side by side, from the time that a request of each takes: alone, and in the mix.
+// Figures on several networks that run together, from the times of their requests alone and in the mix.
 #ifndef DQ_MULTI_FAIRNESS_H
 #define DQ_MULTI_FAIRNESS_H
 

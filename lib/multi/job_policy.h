@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// What a policy may look at.
+// The facts on a request from which a policy computes its rank.
 typedef struct dq_rank_facts {
   int priority;     // larger is more urgent
   int64_t deadline; // in the unit of the caller's clock; INT64_MAX: none

@@ -1,3 +1,4 @@
+// The state of a queue of networks, shared by the files of lib/multi.
 #ifndef DQ_MULTI_MULTI_INTERNAL_H
 #define DQ_MULTI_MULTI_INTERNAL_H
 
@@ -61,7 +62,8 @@ struct dq_multi {
   int started;
 };
 
-// Opens a lane of the network; the caller frees it by dq_multi_free_lane. DQ_SYSTEM: there is no memory.
+// Opens a lane of the network: a plan that shares the operands of its session; the caller frees it by
+// dq_multi_free_lane. DQ_SYSTEM: there is no memory.
 dq_status dq_multi_open_lane(dq_multi_lane **lane, const dq_multi *multi, const dq_multi_network *network,
                              dq_error *error);
 void dq_multi_free_lane(dq_multi_lane *lane); // NULL is allowed

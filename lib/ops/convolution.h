@@ -30,7 +30,8 @@ dq_status dq_check_groups(const dq_op *op, int64_t channels, const char *what);
 // sizes in the message: they do not fit each other; DQ_UNSUPPORTED: more than three spatial axes.
 dq_status dq_convolution_read(const dq_op *op, int input, int weight, int bias, dq_convolution *convolution);
 
-// Does the same checks and sets the shape of output 0 and its type, `type`.
+// Makes the checks of dq_convolution_read, whose statuses it returns, and sets the shape of output 0 and its type,
+// `type`.
 dq_status dq_convolution_infer(dq_op *op, int input, int weight, int bias, int type);
 
 // The parameters for the kernels (lib/kernels/conv/conv.h), without activation; one or two spatial axes only.
@@ -47,14 +48,14 @@ int64_t dq_convolution_macs(const dq_op *op, int weight);
 void dq_convolution_direct(const dq_convolution *convolution, int type, const void *weight, const void *bias,
                            const void *input, void *output, dq_pool *pool);
 
-// Sets how the convolution is to be computed, as the op says.
+// Copies op->algorithm and op->tuning to the parameters of a kernel.
 void dq_convolution_ask(const dq_op *op, dq_conv_parameters *parameters);
 
 // Sets op->convolution to the plan, which the caller keeps, op->knobs, op->computed_by to the name of the algorithm of
 // the plan (static), and op->misfit when that is not the one that op->algorithm asked for.
 void dq_convolution_report(dq_op *op, const dq_conv_plan *plan);
 
-// The same window with three axes: axes of size 1 are added in front, so that one loop serves all ranks.
+// The window `window` with three axes: axes of size 1 are added in front, so that one loop serves all ranks.
 dq_window dq_window_three(const dq_window *window);
 
 // The gradient function of transposed convolutions; `window` is theirs, with the sizes of input and output.

@@ -47,7 +47,8 @@ dq_status dq_elementwise(dq_op *op, dq_loop *const *loops, const double *paramet
 // DQ_BAD_INPUT: an input behind input `from` has another type than input `from`.
 dq_status dq_op_same_types(const dq_op *op, int from);
 
-// dq_infer_broadcast and dq_infer_compare with a check that all inputs have one type (DQ_BAD_INPUT).
+// dq_infer_binary does what dq_infer_broadcast does, and dq_infer_comparison what dq_infer_compare does, after a check
+// that all inputs have one type (DQ_BAD_INPUT).
 dq_status dq_infer_binary(dq_op *op);
 dq_status dq_infer_comparison(dq_op *op);
 // Sets output 0 to the type and shape of input 0. DQ_BAD_INPUT: another input has another type, or does not broadcast

@@ -13,9 +13,11 @@ typedef struct dq_integer_inputs {
   const dq_requantization_inputs *requantization; // NULL: the result is the sums
 } dq_integer_inputs;
 
-// Prints plain loops over the result. Scales are float32. Status of dq_read_bounds.
+// Prints the body of a convolution of integers as plain loops over the result; scales are float32. Statuses as
+// dq_read_bounds.
 dq_status dq_emit_integer_convolution(dq_emission *to, const dq_convolution *shape, const dq_integer_inputs *at);
-// The same of products of matrices. DQ_UNSUPPORTED: a scale is float16.
+// Prints the body of a product of stacks of matrices of integers in the same way. DQ_UNSUPPORTED: a scale is float16;
+// else statuses as dq_read_bounds.
 dq_status dq_emit_integer_product(dq_emission *to, const dq_matmul *shape, const dq_integer_inputs *at,
                                   bool transpose_b);
 

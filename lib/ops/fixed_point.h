@@ -23,7 +23,7 @@ typedef struct dq_fixed_point {
   int8_t corrections[DQ_FIXED_EXCEPTIONS]; // 1 or -1
 } dq_fixed_point;
 
-// The definition for one sum.
+// The result of the definition for one sum.
 int32_t dq_requantize_float(const dq_float_requantization *definition, int64_t sum);
 
 // Finds a fixed-point form that gives the result of the definition for every sum in [least, most], which must lie
@@ -34,7 +34,7 @@ int32_t dq_requantize_float(const dq_float_requantization *definition, int64_t s
 bool dq_fixed_point_find(dq_fixed_point *form, const dq_float_requantization *definition, int64_t least, int64_t most,
                          int most_shift);
 
-// The fixed-point form for one sum.
+// The result of the fixed-point form, exceptions included, for one sum.
 int32_t dq_requantize_fixed(const dq_fixed_point *form, const dq_float_requantization *definition, int64_t sum);
 
 #endif

@@ -23,21 +23,24 @@ struct dq_gradient {
 // Adds a node of ONNX, or of "dq" when `op_type` begins with "dq.", with inputs[count] and `outputs` new outputs.
 dq_node *dq_gradient_node(const dq_gradient *gradient, const char *op_type, int count, dq_value *const *inputs,
                           int outputs);
-// The output 0 of a node with one or two inputs.
+// Add a node with one or two inputs and one output, and return that output.
 dq_value *dq_gradient_of(const dq_gradient *gradient, const char *op_type, dq_value *x);
 dq_value *dq_gradient_of_two(const dq_gradient *gradient, const char *op_type, dq_value *x, dq_value *y);
-// Adds a list of integers to a node and returns the node; NULL: `node` is NULL, or there is no memory.
+// Add an attribute `name` to a node and return the node: a list of integers, an integer, a number. NULL: `node` is
+// NULL, or there is no memory.
 dq_node *dq_gradient_ints(const dq_gradient *gradient, dq_node *node, const char *name, const int64_t *values,
                           int count);
 dq_node *dq_gradient_int(const dq_gradient *gradient, dq_node *node, const char *name, int64_t value);
 dq_node *dq_gradient_float(const dq_gradient *gradient, dq_node *node, const char *name, double value);
 // The output 0 of a node, or NULL for NULL.
 dq_value *dq_gradient_result(const dq_node *node);
-// A scalar constant of the type of input 0, and x times it (x itself for 1).
+// dq_gradient_number: a scalar constant of the type of input 0. dq_gradient_scaled: `x` times `factor` (`x` itself for
+// 1).
 dq_value *dq_gradient_number(const dq_gradient *gradient, double value);
 dq_value *dq_gradient_scaled(const dq_gradient *gradient, dq_value *x, double factor);
 
-// Sums of `x`, which has the shape of output 0 of the node, over what broadcasting repeated of input `i`.
+// The sums of `x`, which has the shape of output 0 of the node, over the axes along which input `i` was broadcast; the
+// result has the shape of input `i`.
 dq_value *dq_gradient_sum_to(const dq_gradient *gradient, dq_value *x, int i);
 // The elements of `x` in the shape of input `i`.
 dq_value *dq_gradient_reshaped(const dq_gradient *gradient, dq_value *x, int i);
@@ -79,35 +82,48 @@ static inline dq_value *dq_gradient_output(const dq_gradient *gradient, int i) {
 // wanted and stores their results by dq_gradient_set. The caller (dq_backward) calls it only where the gradient of some
 // output is not NULL and that of some input is wanted. All return DQ_SYSTEM when there is no memory. Gradients of an
 // input that was broadcast are summed over what was repeated.
-dq_status dq_gradient_add(const dq_gradient *gradient);
-dq_status dq_gradient_sub(const dq_gradient *gradient);
-// Of input i: the gradient of the output times the other input, a Mul for each wanted one of the two.
-dq_status dq_gradient_mul(const dq_gradient *gradient);
-dq_status dq_gradient_div(const dq_gradient *gradient);
-dq_status dq_gradient_neg(const dq_gradient *gradient);
+//
+// Below g is the gradient of output 0, y output 0, and a, b the inputs 0 and 1; "a: g" gives the gradient of a.
+dq_status dq_gradient_add(const dq_gradient *gradient);   // a: g; b: g
+dq_status dq_gradient_sub(const dq_gradient *gradient);   // a: g; b: -g
+dq_status dq_gradient_mul(const dq_gradient *gradient);   // a: g b; b: g a
+dq_status dq_gradient_div(const dq_gradient *gradient);   // a: g / b; b: -(g / b) y
+dq_status dq_gradient_neg(const dq_gradient *gradient);   // a: -g
 dq_status dq_gradient_clamp(const dq_gradient *gradient); // of rows with `clamp`
 dq_status dq_gradient_slope(const dq_gradient *gradient); // of rows with `slope`
-// Of functions y = f(x) of one element with a row dq.<Name>Grad of (gradient of y, x or y).
+// Of functions y = f(a) of one element whose gradient the operator dq.<Name>Grad computes from (g, a) or from (g, y).
 dq_status dq_gradient_by_input(const dq_gradient *gradient);
 dq_status dq_gradient_by_output(const dq_gradient *gradient);
 
-dq_status dq_gradient_view(const dq_gradient *gradient); // operators with DQ_OP_VIEW
-dq_status dq_gradient_transpose(const dq_gradient *gradient);
+dq_status dq_gradient_view(const dq_gradient *gradient);      // operators with DQ_OP_VIEW; a: g in the shape of a
+dq_status dq_gradient_transpose(const dq_gradient *gradient); // a: g transposed by the inverse order of axes
+// Of each input: the elements of g that come from it. DQ_BAD_INPUT: the axis is outside.
 dq_status dq_gradient_concat(const dq_gradient *gradient);
-dq_status dq_gradient_expand(const dq_gradient *gradient);
+dq_status dq_gradient_expand(const dq_gradient *gradient); // a: sums of g over the repeated axes
+// a: at each element that is averaged or added the element of g of its result, of means divided by the number of terms.
+// DQ_UNSUPPORTED: the axes are computed, or the result has no elements.
 dq_status dq_gradient_global_average(const dq_gradient *gradient);
 dq_status dq_gradient_reduce_mean(const dq_gradient *gradient);
 dq_status dq_gradient_reduce_sum(const dq_gradient *gradient);
 
+// Data: a transposed convolution of g with the weight; weight: dq.ConvGradWeight of g and the data; bias: sums of g by
+// channel. DQ_UNSUPPORTED: the weight has 2 dimensions; also statuses of dq_convolution_read.
 dq_status dq_gradient_conv(const dq_gradient *gradient);
+// Of A: alpha times g and B multiplied, each transposed as A and B are stored; of B likewise with A; of C: beta g,
+// summed over what was broadcast.
 dq_status dq_gradient_gemm(const dq_gradient *gradient);
+// Of A: g times the transpose of B; of B: the transpose of A times g; both summed over broadcast stacks.
+// DQ_UNSUPPORTED: an operand has fewer than 2 dimensions.
 dq_status dq_gradient_matmul(const dq_gradient *gradient);
+// MaxPool adds one node dq.MaxPoolGrad of (g, a), AveragePool one node dq.AveragePoolGrad of g.
 dq_status dq_gradient_max_pool(const dq_gradient *gradient);
 dq_status dq_gradient_average_pool(const dq_gradient *gradient);
+// BatchNormalization with stored statistics: inputs 0 to 2 by dq.BatchNormGrad. DQ_UNSUPPORTED: the data has fewer than
+// 2 dimensions, or there is not one scale for each channel.
 dq_status dq_gradient_batch_norm(const dq_gradient *gradient);
 // Softmax and LogSoftmax over an axis, or below opset 13 over all axes from `axis` on: adds one node dq.SoftmaxGrad, y
-// (g - sum(g y)), or dq.LogSoftmaxGrad, g - exp(y) sum(g), of the result y and its gradient g. It stores the gradient
-// of input 0 without a look at gradient->wanted. DQ_BAD_INPUT: the axis is outside.
+// (g - sum(g y)), or dq.LogSoftmaxGrad, g - exp(y) sum(g), of the result y and its gradient g. The gradient of input 0
+// is stored whether gradient->wanted asks for it or not. DQ_BAD_INPUT: the axis is outside.
 dq_status dq_gradient_softmax(const dq_gradient *gradient);
 
 #endif

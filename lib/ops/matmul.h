@@ -15,7 +15,7 @@ typedef struct dq_matmul {
 // Reads the shapes of the operands a and b by the rules of numpy.matmul, which the ONNX operator has. When B is one
 // matrix, the stack of A becomes one tall matrix and batch is 1. DQ_BAD_INPUT: the shapes do not fit each other.
 dq_status dq_matmul_read(const dq_op *op, const dq_tensor *a, const dq_tensor *b, dq_matmul *matmul);
-// Does the same checks and sets the shape of output 0 and its type, `type`.
+// Makes the checks of dq_matmul_read, whose statuses it returns, and sets the shape of output 0 and its type, `type`.
 dq_status dq_matmul_infer(dq_op *op, const dq_tensor *a, const dq_tensor *b, int type);
 // The indices *a and *b, in the stacks of A and B, of the matrices that product `index` (0 to batch - 1) multiplies.
 void dq_matmul_operands(const dq_matmul *matmul, int64_t index, int64_t *a, int64_t *b);

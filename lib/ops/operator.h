@@ -73,7 +73,7 @@ typedef enum dq_integer_form {
   DQ_FORMS
 } dq_integer_form;
 
-// How bounds on the result follow from bounds on the inputs, for values that nobody has measured.
+// How bounds on the result follow from bounds on the inputs, without a measurement.
 typedef enum dq_bound_rule {
   DQ_BOUND_UNKNOWN, // nothing is known of the result
   DQ_BOUND_PRODUCT, // sums of products, as the view of the product says
@@ -210,9 +210,10 @@ dq_status dq_with_label(const dq_node *node, dq_status status, dq_error *error);
 // Calls the check of the row, where it has one; dq_check_nodes calls it for all nodes of a graph.
 dq_status dq_op_check(dq_op *op);
 
-// Call infer, prepare and run of the row, put the label of the node in front of messages, and compute float16 by
-// float32 for rows with DQ_OP_HALF. dq_op_infer leaves outputs with rank -1 that depend on elements which are not known
-// yet. dq_op_run checks the type of input 0 (DQ_UNSUPPORTED) and needs outputs with shape and memory.
+// dq_op_infer, dq_op_prepare and dq_op_run call infer, prepare and run of the row, put the label of the node in front
+// of messages, and compute float16 by float32 for rows with DQ_OP_HALF; their statuses are those of the row, and
+// DQ_SYSTEM. dq_op_infer leaves outputs with rank -1 that depend on elements which are not known yet. dq_op_run checks
+// the type of input 0 (DQ_UNSUPPORTED) and needs outputs with shape and memory.
 dq_status dq_op_infer(dq_op *op);
 dq_status dq_op_prepare(dq_op *op, dq_arena *arena);
 dq_status dq_op_run(dq_op *op);
@@ -257,7 +258,7 @@ dq_status dq_op_axis(const dq_op *op, int64_t axis, int rank, int *result);
 // Stores the index of the text of an attribute among words[count] in *index; 0 when the node does not have the
 // attribute. DQ_BAD_INPUT: the text is none of the words.
 dq_status dq_op_word(const dq_op *op, const char *attribute, const char *const *words, int count, int *index);
-// The same among all words of an array.
+// Calls dq_op_word with all words of an array.
 #define DQ_OP_WORD(op, attribute, words, index)                                                                        \
   dq_op_word(op, attribute, words, (int)(sizeof(words) / sizeof *(words)), index)
 

@@ -18,11 +18,13 @@ enum {
 bool dq_adds_over_processes(const dq_op *op);
 bool dq_leaves_blocks(const dq_op *op); // DQ_BLOCKS_OF_PROCESSES
 
-// Of a sum over `rows` rows, of which each picture has as many: the shard of the whole sum that this process begins
-// with (0 where the node does not add over processes), and the number of blocks (dq_shard_blocks) that it computes.
+// For a sum over `rows` rows of this process, the same number for each picture: dq_first_shard is the first shard of
+// the whole sum that this process computes (0 where the node does not add over processes), dq_process_blocks the number
+// of blocks (dq_shard_blocks) that it computes.
 int64_t dq_first_shard(const dq_op *op, int64_t rows);
 int dq_process_blocks(const dq_op *op, int64_t rows);
-// Sets output 0 of a node whose sums are of dims[rank]: of the type of input 0, or the blocks, of `type`.
+// Sets the type and shape of output 0 of a node whose sums have the shape dims[rank]: the sums, of the type of input 0,
+// or, with DQ_BLOCKS_OF_PROCESSES, the blocks, of `type`. Statuses as dq_op_shape.
 dq_status dq_blocks_shape(dq_op *op, int64_t rows, int type, int rank, const int64_t *dims);
 // The number of pictures of the whole batch for each one that this process has: all / count of the part, or 1.
 double dq_batch_ratio(const dq_op *op);

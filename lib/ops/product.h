@@ -60,11 +60,12 @@ bool dq_product_of(const dq_node *node, dq_product *product);
 // do not divide dimension 0 of the weight). The shape of the data is not checked.
 bool dq_product_lay_out(dq_product *product, const dq_tensor *weight);
 
-// Does both for a node whose weight is a constant with elements; false: it is none.
+// Calls dq_product_of and dq_product_lay_out for a node whose weight is a constant with elements. False: the node is no
+// such product.
 bool dq_product_read(const dq_node *node, dq_product *product);
 
-// Does the same for a float operator whose second operand is the weight, in float32: the products whose weights
-// transforms change. False for all others.
+// Calls dq_product_read for a node of a float operator whose second operand is the weight, in float32: the products
+// whose weights transforms change. False for all other nodes.
 bool dq_float_product(const dq_node *node, dq_product *product);
 
 // ---- For products with a layout ----

@@ -15,11 +15,12 @@ typedef struct dq_qlinear {
   int result; // position of the scale of the result; its zero point is the next input
 } dq_qlinear;
 
-// The row of qlinear.def for an operator on 8-bit numbers, and for a float operator; static. NULL: there is none.
+// The row of qlinear.def of an operator on 8-bit numbers (dq_qlinear_find), and of the operator that stands for a float
+// operator of ai.onnx (dq_qlinear_of); static. NULL: there is none.
 const dq_qlinear *dq_qlinear_find(const char *domain, const char *name);
 const dq_qlinear *dq_qlinear_of(const char *float_operator);
 
-// The number of operands that a node of that operator has.
+// The number of operands of `node`, a node of the operator form->name.
 int dq_qlinear_operands(const dq_qlinear *form, const dq_node *node);
 
 #endif

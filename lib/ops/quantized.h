@@ -63,20 +63,20 @@ dq_status dq_read_bounds(const dq_op *op, bool is_signed, int32_t *lower, int32_
 // Whether the elements of all inputs except input `except` are known.
 bool dq_op_known_but(const dq_op *op, int except);
 
-// QLinearConv, whose calls serve dq QConv too. The calls are those of dq_operator (lib/ops/operator.h), with the inputs
-// in ONNX's order. Infer gives output 0 the shape N x M x spatial, and the type of y_zero_point, or float32 where dq
-// QConv leaves out y_scale. Infer needs shapes and types of the inputs, not elements. DQ_BAD_INPUT: x, w or
-// y_zero_point is not uint8 or int8, the bias is not int32, or a size does not fit; also statuses of
-// dq_convolution_read.
+// The functions infer, prepare, run, macs and product of dq_operator (lib/ops/operator.h) for QLinearConv, whose inputs
+// are in the order of ONNX, and for dq QConv. Infer gives output 0 the shape N x M x spatial, and the type of
+// y_zero_point, or float32 where dq QConv leaves out y_scale. Infer needs shapes and types of the inputs, not elements.
+// DQ_BAD_INPUT: x, w or y_zero_point is not uint8 or int8, the bias is not int32, or a size does not fit; also statuses
+// of dq_convolution_read.
 dq_status dq_qlinear_conv_infer(dq_op *op);
 dq_status dq_qlinear_conv_prepare(dq_op *op, dq_arena *arena);
 dq_status dq_qlinear_conv_run(dq_op *op);
 int64_t dq_qlinear_conv_macs(const dq_op *op);
 void dq_qlinear_conv_product(const dq_node *node, dq_product *to);
 
-// The same calls for QLinearMatMul, and for dq QGemm, which has one matrix each, a bias and the attribute transB. Infer
-// gives output 0 the shape of numpy.matmul. Statuses as above, with those of dq_matmul_read in place of
-// dq_convolution_read.
+// The same functions for QLinearMatMul, and for dq QGemm, whose operands are single matrices and which has a bias and
+// the attribute transB. Infer gives output 0 the shape of numpy.matmul. Statuses as above, with those of dq_matmul_read
+// in place of dq_convolution_read.
 dq_status dq_qlinear_matmul_infer(dq_op *op);
 dq_status dq_qlinear_matmul_prepare(dq_op *op, dq_arena *arena);
 dq_status dq_qlinear_matmul_run(dq_op *op);

@@ -13,7 +13,7 @@ typedef struct dq_reduction {
   int64_t outer_dims[DQ_MAX_RANK], outer_strides[DQ_MAX_RANK]; // reduced dimensions except the innermost
 } dq_reduction;
 
-// What is made of the elements of a set, and what of that.
+// The number that is computed from the elements of a set, and the function of that number which is the result.
 typedef enum dq_reduce_kind {
   DQ_REDUCE_SUM,
   DQ_REDUCE_SUM_ABS,

@@ -80,8 +80,8 @@ struct dq_report {
 // Writes a cell in the format for people into `text` of `size` bytes and returns `text`. A text is cut to `columns`
 // columns of a terminal.
 const char *dq_cell_text(const dq_column *column, const dq_cell *cell, int columns, char *text, size_t size);
-bool dq_column_numeric(const dq_column *column);
-double dq_cell_number(const dq_cell *cell); // NaN for empty cells and texts
+bool dq_column_numeric(const dq_column *column); // whether its type is one of numbers: not TEXT and not BOOL
+double dq_cell_number(const dq_cell *cell);      // NaN for empty cells and texts
 
 // Whether any row or the row of totals has a cell in this column that is not empty.
 bool dq_table_column_used(const dq_table *table, int column);
@@ -104,9 +104,10 @@ typedef struct dq_columns {
 // that a table can remain wider than the terminal.
 void dq_columns_lay_out(const dq_table *table, int available, dq_columns *columns);
 
-// Each prints a report in one format to the stream, where nothing failed while the report was built
-// (dq_report.failure). DQ_SYSTEM: writing failed, or there is no memory. dq_report_print_text returns DQ_OK always: its
-// caller finds a failed write when it flushes or closes the stream. `style` NULL: without colours and limit.
+// Each dq_report_print_* prints a report in one format to the stream; the caller has checked that nothing failed while
+// the report was built (dq_report.failure). DQ_SYSTEM: writing failed, or there is no memory. dq_report_print_text
+// returns DQ_OK always: its caller finds a failed write when it flushes or closes the stream. `style` NULL: without
+// colours and limit.
 dq_status dq_report_print_text(const dq_report *report, const dq_text_style *style, FILE *stream, dq_error *error);
 // The table that CSV writes; NULL: the report has none.
 const dq_table *dq_report_csv_table(const dq_report *report);
@@ -115,12 +116,13 @@ dq_status dq_report_print_json(const dq_report *report, FILE *stream, dq_error *
 // As dq_html_escaped, with an optional line break behind each character that is in `breaks`.
 void dq_html_escaped_breaking(FILE *stream, const char *text, const char *breaks);
 extern const char dq_chart_style[];
+// Writes all charts of a report as HTML with inline SVG.
 void dq_report_print_charts(const dq_report *report, FILE *stream);
 // Writes a value as the layout says, with its unit.
 void dq_chart_print_value(FILE *stream, const dq_chart_layout *layout, double value);
 // Writes a coordinate: up to 2 digits behind the point, none when there are none.
 void dq_chart_print_number(FILE *stream, double value);
-void dq_chart_print_tracks(FILE *stream, const dq_chart *chart);
+void dq_chart_print_tracks(FILE *stream, const dq_chart *chart); // writes a chart of DQ_CHART_TRACKS as SVG
 dq_status dq_report_print_html(const dq_report *report, FILE *stream, dq_error *error);
 
 #endif

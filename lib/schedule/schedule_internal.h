@@ -1,3 +1,4 @@
+// The members of a schedule, for the files of this module.
 #ifndef DQ_SCHEDULE_SCHEDULE_INTERNAL_H
 #define DQ_SCHEDULE_SCHEDULE_INTERNAL_H
 

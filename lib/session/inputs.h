@@ -29,8 +29,8 @@ dq_status dq_inputs_match(dq_fed_inputs *inputs, const dq_graph *graph, dq_data 
 // when all are equal; otherwise none does, and every input is one sample. `batch` is the number of samples that the
 // caller asks for. DQ_UNSUPPORTED: an input has no elements, or `batch` is above 1 and no dimension counts samples.
 dq_status dq_inputs_set_shapes(dq_fed_inputs *inputs, const dq_tensor *const *tensors, int64_t batch, dq_error *error);
-// Does both, with the shapes that the inputs of the graph have under the request `shapes` (dq_input_tensor, whose
-// statuses it returns too).
+// Calls dq_inputs_match and dq_inputs_set_shapes, with the shapes that the inputs of the graph have under the request
+// `shapes` (dq_input_tensor, whose statuses it returns too).
 dq_status dq_inputs_open(dq_fed_inputs *inputs, const dq_graph *graph, const dq_shape_request *shapes, dq_data *data,
                          dq_arena *arena, dq_error *error);
 // Calls dq_data_set_shape for input `i`, whose statuses it returns by dq_input_failed.

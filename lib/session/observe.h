@@ -16,7 +16,7 @@ typedef dq_status (*dq_observe_function)(void *user, int slot, const dq_tensor *
 typedef dq_status (*dq_measure_function)(void *user, int slot, const dq_tensor *tensor, dq_tensor *measured,
                                          dq_error *error);
 
-// Who else gets values in the same runs.
+// A second receiver of values in the same runs.
 typedef struct dq_listener {
   const char *const *names; // [count]: names of float32 values of the graph
   int count;
@@ -36,7 +36,7 @@ typedef struct dq_observation {
   int64_t batch;               // pictures that one run takes; 0: 1. A model that fixes its batch keeps that.
   bool halves;                 // values may be float16 as well, which on_value gets as float32
   dq_measure_function measure; // NULL: on_value gets the values
-  const dq_listener *also;     // NULL: nobody else
+  const dq_listener *also;     // NULL: there is no second receiver
 } dq_observation;
 
 // Runs the graph on the pictures and calls on_value, and that of what->also. Of several processes all call it with the

@@ -1,5 +1,5 @@
-// What processes of a job (lib/base/processes.h) found on their pictures, as tensors one behind the other, which all of
-// them get.
+// Records: the measurements of a process of a job (lib/base/processes.h) on its pictures, as tensors one behind the
+// other. dq_records_share gives the records of all processes to each process.
 #ifndef DQ_SESSION_RECORDS_H
 #define DQ_SESSION_RECORDS_H
 
@@ -12,8 +12,8 @@ typedef struct dq_records {
   const dq_context *context;
 } dq_records;
 
-// Adds a copy of the tensor, with two numbers for dq_records_each. *records begins with its context alone, and the
-// caller frees it. DQ_SYSTEM: there is no memory.
+// Adds a copy of the tensor, with the numbers `listener` and `slot`, which dq_records_each passes on. Before the first
+// call *records is zeroed except its context; the caller frees it by dq_records_free. DQ_SYSTEM: there is no memory.
 dq_status dq_records_add(dq_records *records, int listener, int slot, const dq_tensor *tensor, dq_error *error);
 void dq_records_clear(dq_records *records); // keeps the memory
 void dq_records_free(dq_records *records);

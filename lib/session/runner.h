@@ -66,7 +66,7 @@ typedef struct dq_picture_range {
   const char *doing;          // name of the work in reports of progress; NULL: progress is not reported
 } dq_picture_range;
 
-// Reads and runs all pictures of the range, batch by batch, and calls `after` behind each run. `after` may be NULL,
+// Reads and runs all pictures of the range, batch by batch, and calls `after` after each run. `after` may be NULL,
 // where taps receive what the caller needs. DQ_CANCELLED: context->stop was set, or the deadline passed.
 dq_status dq_runner_each(dq_runner *runner, const dq_picture_range *range, dq_runner_function after, void *user,
                          dq_error *error);

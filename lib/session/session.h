@@ -28,7 +28,8 @@ typedef struct dq_session_options {
 // is not known; DQ_UNSUPPORTED: dq cannot run a node; DQ_SYSTEM: there is no memory, or the budget is too small.
 dq_status dq_session_open(dq_session *session, const dq_graph *graph, const dq_session_options *options,
                           const dq_context *context, dq_error *error);
-// Does the same without binding: session->plan is NULL, nothing depends on the processor, and no weight is packed.
+// Does what dq_session_open does, without binding: session->plan is NULL, nothing depends on the processor, and no
+// weight is packed.
 dq_status dq_session_schedule(dq_session *session, const dq_graph *graph, const dq_session_options *options,
                               const dq_context *context, dq_error *error);
 void dq_session_close(dq_session *session); // allowed on a zeroed struct

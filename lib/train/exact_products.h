@@ -5,8 +5,8 @@
 #include "lib/train/training_nodes.h"
 
 // Rewrites the forward part of a training graph so that products of quantized values compute what the execution on 8
-// bits computes. Called last: after dq_backward has added the nodes of the gradients, which keep reading the float32
-// values that they were written for. `tensors` are by value index and those of the graph without gradients.
+// bits computes. To be called after dq_backward: the nodes of the gradients go on reading the float32 values.
+// `tensors`, by value index, are those of the graph without gradients.
 //
 // A product is rewritten when its data and its weight, and its bias if it has one, are results of dq.FakeQuantize. It
 // then adds up the stored integers (less their zero points) in float32, and a Mul by the scales gives the value that it

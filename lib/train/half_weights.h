@@ -7,14 +7,15 @@
 
 #include "lib/train/training_graph.h"
 
-// Widens the graph, whose model stays as it is. DQ_SYSTEM: there is no memory; else statuses as dq_infer.
+// Makes all float16 values of made->graph float32; made->model does not change. DQ_SYSTEM: there is no memory; else
+// statuses as dq_infer.
 dq_status dq_widen_halves(dq_training_graph *made, const dq_context *context, dq_error *error);
 
 // Whether the model stores an initializer of this name in float16.
 bool dq_is_stored_in_half(const dq_graph *model, const char *name);
 
-// Sets the elements of the plan to those of weight->master, rounded to the nearest float16, ties to even, and limited
-// to its finite numbers. The threads of the context do not change the result.
+// Sets weight->elements to the numbers of weight->master, which is not NULL, rounded to the nearest float16, ties to
+// even, and limited to its finite numbers. The threads of the context do not change the result.
 void dq_round_master(const dq_trained *weight, const dq_context *context);
 
 #endif

@@ -16,47 +16,51 @@ typedef enum dq_optimizer_kind {
 
 typedef struct dq_optimizer {
   dq_optimizer_kind kind;
-  double momentum, decay;       // of SGD; of both
+  double momentum, decay;       // of SGD; weight decay of both kinds
   double beta1, beta2, epsilon; // of Adam
-  // State of weight i: moments[i] has as many elements as the weight, for Adam twice as many. Made by
-  // dq_optimizer_open.
+  // [count]: the state of weight i, made by dq_optimizer_open: as many numbers v as the weight has elements; for Adam
+  // as many numbers m, then as many v.
   float **moments;
   int count;
 } dq_optimizer;
 
-// The optimizer with the usual numbers of Adam, 0.9, 0.999 and 1e-8, and without moments.
+// An optimizer of this kind with the numbers that Kingma and Ba recommend for Adam, beta1 0.9, beta2 0.999 and epsilon
+// 1e-8, and without moments.
 dq_optimizer dq_optimizer_of(dq_optimizer_kind kind, double momentum, double decay);
 
 // Zeroed moments for `count` weights of sizes[count] elements, in the arena. DQ_SYSTEM: there is no memory.
 dq_status dq_optimizer_open(dq_optimizer *optimizer, int count, const int64_t *sizes, dq_arena *arena, dq_error *error);
+
 typedef struct dq_update {
   float *weights;        // [elements]
   const float *gradient; // [elements]
   int64_t elements;
-  const float *units; // [elements]: of Adam, what a step of 1 is long; NULL: 1. Steps of SGD follow the gradient alone.
-  bool decays;        // weight decay is for this weight
-  double rate;
-  int64_t step; // from 1
+  const float *units; // [elements], > 0: factors on the steps of Adam; NULL: 1. SGD does not read them.
+  bool decays;        // false: no weight decay for this weight
+  double rate;        // learning rate
+  int64_t step;       // number of the update, from 1
 } dq_update;
 
-// Updates weight `i`. The result does not depend on the threads of the pool.
+// Updates update->weights, weight `i` of those that the optimizer was opened for, and its moments. The result does not
+// depend on the threads of the pool.
 void dq_optimizer_update(const dq_optimizer *optimizer, int i, const dq_update *update, dq_pool *pool);
 
+// The learning rate at the share s of the steps after the warm-up, 0 to below 1.
 typedef enum dq_rate_course {
   DQ_RATE_CONSTANT, // rate
-  DQ_RATE_STEP,     // a tenth behind one half and a hundredth behind three quarters of the steps
-  DQ_RATE_COSINE,   // rate (1 + cos(pi s)) / 2 at the share s of the steps
+  DQ_RATE_STEP,     // rate for s < 1/2, rate / 10 for s < 3/4, then rate / 100
+  DQ_RATE_COSINE,   // rate (1 + cos(pi s)) / 2
   DQ_RATE_POLY,     // rate (1 - s)^power
 } dq_rate_course;
 
 typedef struct dq_rate {
   dq_rate_course course;
   double rate, power;
-  int64_t steps, warmup; // all; the first ones, in which the rate grows linearly from rate / warmup
+  int64_t steps, warmup; // all steps; the first ones, in which the rate grows linearly from rate / warmup to rate
 } dq_rate;
 
-// The learning rate of step `step` (from 0 to rate->steps - 1). s is the share of the steps behind the warm-up that
-// were made before.
+// The learning rate of step `step` (from 0 to rate->steps - 1). The share s of dq_rate_course is (step - W) / (steps -
+// W) with W = warmup.
 double dq_rate_at(const dq_rate *rate, int64_t step);
 
 #endif

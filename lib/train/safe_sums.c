@@ -26,7 +26,7 @@ typedef struct layer {
 static float scale_at(const layer *l, int64_t element) { return l->scales[element / l->inner % l->scale_count]; }
 
 // The levels that a step and the file have are those of dq.FakeQuantize.
-static void keep_block(const layer *l, const dq_block_rule *rule, int64_t output, int64_t from, int64_t count) {
+static void enforce_block(const layer *l, const dq_block_rule *rule, int64_t output, int64_t from, int64_t count) {
   double wanted[DQ_LONGEST_BLOCK];
   int8_t levels[DQ_LONGEST_BLOCK] = {0};
   for (int64_t i = 0; i < count; i++) {
@@ -42,7 +42,7 @@ static void keep_block(const layer *l, const dq_block_rule *rule, int64_t output
   }
 }
 
-void dq_keep_safe_sums(const dq_safe_sums *sums, dq_tensor *weight, const dq_tensor *scale, int axis) {
+void dq_enforce_safe_sums(const dq_safe_sums *sums, dq_tensor *weight, const dq_tensor *scale, int axis) {
   const dq_taps *taps = &sums->taps;
   const layer l = {.sums = sums,
                    .weights = weight->data,
@@ -52,5 +52,5 @@ void dq_keep_safe_sums(const dq_safe_sums *sums, dq_tensor *weight, const dq_ten
   for (int r = 0; r < sums->count; r++)
     for (int64_t o = 0; o < taps->outputs; o++)
       for (int64_t t = 0; t < taps->depth; t += sums->rules[r].length)
-        keep_block(&l, &sums->rules[r], o, t, dq_min_i64(sums->rules[r].length, taps->depth - t));
+        enforce_block(&l, &sums->rules[r], o, t, dq_min_i64(sums->rules[r].length, taps->depth - t));
 }

@@ -10,11 +10,14 @@ typedef struct dq_safe_sums {
   int count;
 } dq_safe_sums;
 
-// Fills *sums with the rules that the weight of a product obeys; none where its stored integers, `stored`, are not
-// int8. `zero_point` is that of the data, NULL for 0 of uint8.
+// Fills *sums with the rules that the weight of the product `node` obeys. `stored` has the integers of the weight, in
+// its shape; where they are not int8, there are no rules. `zero_point` is the constant of the data that the node reads,
+// uint8 or int8; NULL: 0 of uint8.
 void dq_find_safe_sums(dq_safe_sums *sums, const dq_node *node, const dq_tensor *stored, const dq_tensor *zero_point);
 
-// Moves weights of the blocks that do not obey a rule to integers that do, with the scales along `axis` of the weight.
-void dq_keep_safe_sums(const dq_safe_sums *sums, dq_tensor *weight, const dq_tensor *scale, int axis);
+// Changes the elements of `weight`, the float32 form of the weight, in the blocks whose rounded integers do not obey a
+// rule: the elements become multiples of their scale that obey it (dq_block_project). `scale` has one element, or one
+// for each slice along `axis` of the weight.
+void dq_enforce_safe_sums(const dq_safe_sums *sums, dq_tensor *weight, const dq_tensor *scale, int axis);
 
 #endif

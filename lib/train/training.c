@@ -143,7 +143,7 @@ dq_status dq_training_step(dq_training *training, dq_optimizer *optimizer, doubl
   }
   for (int i = 0; i < training->trained_count; i++) { // scales have moved as well
     const dq_trained *weight = &training->trained[i];
-    if (weight->scale) dq_keep_safe_sums(&weight->grid->safe, weight->elements, weight->scale, weight->grid->axis);
+    if (weight->scale) dq_enforce_safe_sums(&weight->grid->safe, weight->elements, weight->scale, weight->grid->axis);
   }
   for (int i = 0; i < training->statistics_count; i++) move_statistics(&training->statistics[i]);
   return DQ_OK;

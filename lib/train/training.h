@@ -6,7 +6,7 @@
 #include "lib/session/session.h"
 #include "lib/train/optimizer.h"
 
-// What is made small: the mean over the pictures of the batch of
+// The loss, which a training minimizes: the mean over the pictures of a batch of
 typedef enum dq_loss {
   DQ_LOSS_CROSS_ENTROPY, // -sum(t log softmax(y)), with targets t that sum to 1, of scores y, pictures x classes
   DQ_LOSS_SQUARED_ERROR, // the mean of (t - y)^2 over the elements of an output y of a picture
@@ -14,14 +14,14 @@ typedef enum dq_loss {
 
 typedef struct dq_training_options {
   dq_loss loss;              // on output 0; a Softmax or LogSoftmax at its end is left out of the cross entropy
-  double temperature;        // T of the cross entropy, which is then T^2 times that of the scores y / T; 0: 1
+  double temperature;        // T: the loss is T^2 times the cross entropy of the scores y / T; 0: T is 1
   int64_t batch;             // pictures in a step, 1 or more, over all processes of the context
   dq_shape_request shapes;   // further sizes that the model leaves open
   const char *const *frozen; // [frozen_count]: shell patterns on nodes whose weights are not trained
   int frozen_count;
   bool frozen_statistics; // BatchNormalization uses its stored statistics, as in inference
-  // Weights, biases and scales of a QDQ model are trained; batch normalization that is left uses stored statistics.
-  // What is stored are integers again.
+  // Weights, biases and scales of a QDQ model are trained; dq_training_store writes weights and biases as integers.
+  // Batch normalization that is left uses stored statistics.
   bool quantized;
 } dq_training_options;
 
@@ -34,10 +34,10 @@ typedef struct dq_trained {
   dq_tensor *master;
   const dq_tensor *gradient;
   bool decays;                       // weight decay is for matrices and kernels, not for vectors
-  bool is_scale;                     // it stays above a thousandth of what it was
+  bool is_scale;                     // of a quantizer: no update lowers it below a thousandth of its first value
   const struct dq_stored_grid *grid; // of integers in the model; NULL: they are float32 there as well
   const dq_tensor *scale;            // with `grid`, of a weight: its scales in the plan
-  const float *units;                // [elements]: lengths of Adam's steps at a rate of 1; NULL: 1
+  const float *units;                // [elements]: dq_update.units
 } dq_trained;
 
 // Running statistics of a BatchNormalization that is trained: `running` move towards those of each batch, with the

@@ -224,7 +224,8 @@ static dq_status derive(dq_training_graph *made, dq_training *training, const dq
   if (!by) return dq_fail_memory(error, 0);
   for (int i = 0; i < training->trained_count; i++) by[i] = dq_graph_find(made->graph, training->trained[i].name);
   DQ_TRY(infer(made, context, &tensors, error));
-  const dq_derivatives derivatives = {made->loss, by, training->trained_count, made->gradients};
+  const dq_derivatives derivatives = {
+      .loss = made->loss, .by = by, .gradients = made->gradients, .count = training->trained_count};
   DQ_TRY(dq_backward(made->graph, tensors, &derivatives, context, error));
   DQ_TRY(dq_exact_products(made, tensors, error));
   drop_unreached(made, training);

@@ -30,8 +30,8 @@ dq_status dq_training_input(dq_graph *graph, dq_value *value, const dq_tensor *s
 dq_status dq_train_value(dq_training_graph *made, dq_training *training, dq_value *value, const dq_tensor *first,
                          const dq_node *reader, dq_error *error);
 
-// Adds a node of ai.onnx behind all others; `output` NULL: with a new value. Returns its output; NULL: an input is
-// NULL, or there is no memory.
+// Adds a node of ai.onnx as the last one, with inputs[count] and one output; `output` NULL: a new value. Returns its
+// output; NULL: an input is NULL, or there is no memory.
 dq_value *dq_training_node(dq_training_graph *made, const char *op_type, int count, dq_value *const *inputs,
                            dq_value *output);
 

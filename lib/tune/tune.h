@@ -16,11 +16,12 @@ enum { DQ_TUNE_LEAST_ROUNDS = 8, DQ_TUNE_MOST_ROUNDS = 64 };
 
 typedef enum dq_tune_decision { DQ_TUNE_UNDECIDED, DQ_TUNE_IS_FASTER, DQ_TUNE_NOT_FASTER } dq_tune_decision;
 
-// What `rounds` ratios say, whose median and interval is `ratio`: faster where the interval ends below DQ_TUNE_FASTER,
-// not faster where it begins above that, or above `best`, the end of the interval of the best choice so far; undecided
-// else, and below DQ_TUNE_LEAST_ROUNDS. At DQ_TUNE_MOST_ROUNDS what is undecided is not faster.
+// The decision on a choice after `rounds` rounds with the time ratio `ratio` (median and confidence interval): faster
+// where the interval ends below DQ_TUNE_FASTER; not faster where it begins above DQ_TUNE_FASTER or above `best`, the
+// upper end of the interval of the best choice so far; else undecided, as with fewer rounds than DQ_TUNE_LEAST_ROUNDS.
+// With DQ_TUNE_MOST_ROUNDS an undecided choice is not faster.
 dq_tune_decision dq_tune_decide(const dq_time_ratio *ratio, double best, int64_t rounds);
-// Whether the interval of two equal plans reaches too far.
+// Whether `control`, the time ratio of two equal plans, has an interval that reaches farther than DQ_TUNE_NOISE from 1.
 bool dq_tune_too_noisy(const dq_time_ratio *control);
 
 // The quantiles of count > 0 times, in seconds. DQ_SYSTEM: there is no memory.
@@ -28,8 +29,8 @@ dq_status dq_tune_quantiles(dq_quantiles *quantiles, const double *times, int64_
 
 // ---- Predictions ----
 
-// How many candidates of a shape are measured of `count`, without dq_tune_options.exhaustive: a fifth, rounded up,
-// and at least four, where there are so many.
+// The number of candidates of a shape that are measured without dq_tune_options.exhaustive, of `count`: a fifth,
+// rounded up, and at least four where there are so many.
 int dq_tune_part(int count);
 
 // Spearman's rank correlation of two rows of `count` numbers, equal ones with the mean of their ranks: Pearson's
@@ -47,7 +48,7 @@ typedef struct dq_tune_family {
 
 typedef struct dq_tune_options {
   dq_shape_request shapes;
-  bool any_sums;     // convolutions are those of DQ_CONV_AUTO, else of DQ_CONV_SAME_BITS
+  bool any_sums;     // convolutions have the algorithms of DQ_CONV_AUTO; false: of DQ_CONV_SAME_BITS
   bool exhaustive;   // measures all candidates, also of shapes that are known
   double time_limit; // seconds, above 0; runs of the network of a second together are made in any case
 } dq_tune_options;
@@ -55,10 +56,10 @@ typedef struct dq_tune_options {
 // Steps of the network that run the same, of which some choice may change the time.
 typedef struct dq_tune_shape {
   const char *run, *name, *op_type; // name: label of the first such step
-  const char *algorithm;            // with the choice; NULL: there is one way only
+  const char *algorithm;            // of the choice; NULL: there is only one algorithm
   int steps;
   double share;     // of the usual time of the network, 0 to 1
-  bool has_record;  // below; else there was no time for it
+  bool has_record;  // `record` is set; false: the time was over before
   bool was_known;   // the wisdom had it before
   dq_record record; // times are of one step, the mean of all of them in a run
   bool used;        // another choice than the usual one is used from now on
@@ -74,11 +75,11 @@ typedef struct dq_tune_report {
   int candidates;     // of these shapes
   int tried_before;   // of the candidates, in earlier searches
   int tried;          // of the candidates, in this one
-  bool has_part_loss; // with `exhaustive`, where all candidates were measured by this call
-  double part_loss;   // see dq_tune_part_loss
+  bool has_part_loss; // `part_loss` is set: with `exhaustive`, where this call measured all candidates
+  double part_loss;   // dq_tune_part_loss
   int64_t runs;       // of the network that were made; 0: nothing was measured
   bool out_of_time;   // shapes are left
-  bool noisy;         // the machine is too noisy to tell, nothing was written
+  bool noisy;         // the machine is too noisy (dq_tune_too_noisy); nothing was written
   bool kept;          // false: a record could not be written
   bool has_control;
   dq_time_ratio control; // of two equal plans
@@ -86,9 +87,9 @@ typedef struct dq_tune_report {
   dq_record network;     // `withdrawn`: with the choices it was not faster, they are not used
 } dq_tune_report;
 
-// What the network loses when each shape takes the fastest of the first part (dq_tune_part) of its candidates instead
-// of the fastest of all: the time that it takes longer, as a share of the time of the network with the fastest of all.
-// shares: of the usual time, 0 to 1; part[i], all[i]: time ratio of the fastest, 1 where it is the usual choice.
+// The loss of time when each shape takes the fastest of the first part (dq_tune_part) of its candidates in place of the
+// fastest of all: the additional time of the network, as a share of its time with the fastest of all. shares: of the
+// usual time, 0 to 1; part[i], all[i]: time ratio of the fastest, 1 where it is the usual choice.
 double dq_tune_part_loss(const double *shares, const double *part, const double *all, int count);
 
 // Tunes a graph: measures what `wisdom` does not know, and adds it. Everything in the report is in the arena. DQ_OK

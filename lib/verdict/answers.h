@@ -32,8 +32,9 @@ typedef struct dq_answers {
 dq_answers dq_answers_of(const dq_graph *graph, const dq_value *output, const dq_tensor *tensors,
                          const dq_tensor *compared);
 
-// Adds one output of both networks: float32 elements of the shape that the kind tells of. Of equal scores the first is
-// the highest. Of sequences, equal steps in succession count once, and the class that is the most frequent
+// Adds one output of both networks, as float32 elements of `shape`: that of the kind (dq_answer_kind), with any number
+// of pictures N. Of equal scores the first is the highest. Of sequences, equal steps in succession count once, and the
+// class that is the most frequent
 // one in `exact` (the blank of CTC) is left out: a sequence is equal when all the rest is. Of masks the elements above
 // 0.5 in either network are the answers, and those above 0.5 in both are equal (intersection over union). Two answers
 // differ also where an element that one of them is taken from is broken (dq_is_broken). Boxes are not added here.

@@ -19,8 +19,8 @@ typedef struct dq_evaluator_options {
   // A form of the network that may lack a Softmax at an output, which is then compared as it is; NULL: all forms have
   // the same.
   const dq_graph *other;
-  // Beside an output of few numbers the data of the matrix product that computes it are compared too: in a few numbers
-  // the error of a form is chance, in the hundreds of numbers that these are sums of it is less so.
+  // Beside an output of few numbers the data of the matrix product that computes it are compared too: the error of a
+  // few numbers is mostly chance, that of the hundreds of numbers from which they are summed is less so.
   bool features;
   double noise_largest; // of dq_verdict_conclude without data: `largest` of dq_noise_open
 } dq_evaluator_options;
@@ -29,9 +29,9 @@ typedef struct dq_score {
   // SQNR in dB over all pictures; INFINITY: equal. Of a detector that of the mean of `noise`, else of the outputs.
   double decibels;
   // By picture, owned by the caller: the sum over the outputs of noise / sum of squares of the float output. Of a
-  // detector the sum over the parts of its outputs, in which all candidates count, and to it the noise of the
-  // predictions over the mean signal of the pictures: what is reported decides where there is much of it, and where a
-  // picture shows little the candidates do.
+  // detector: the sum over the parts of its outputs of noise / signal, in which all candidates count, plus the noise of
+  // the predictions over the mean signal of the predictions on all pictures. On pictures with many objects the
+  // predictions decide, on pictures with few the candidates.
   double *noise;
   // With options.features: the same of the outputs alone, for forms whose features have another order; plain_noise is
   // owned by the caller and may be NULL.
@@ -64,7 +64,7 @@ typedef struct dq_evaluator {
   float **exact;                // float outputs, [picture * what.count + output]
   bool detects;                 // the predictions of a detector are compared too
   dq_detection_error detection;
-  double *signal;  // by picture: the sum of squares of the predictions in float
+  double *signal;  // by picture: the sum of squares of the predictions in float (dq_detection_error_compare)
   double *moved;   // by picture: the noise of the predictions of the form that runs
   dq_score *score; // result of the form that runs
 } dq_evaluator;

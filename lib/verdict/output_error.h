@@ -60,13 +60,15 @@ typedef struct dq_noise_change {
 // `before` and `after` have the noise of each picture, 0 or more.
 dq_noise_change dq_noise_compare(const double *before, const double *after, int64_t pictures);
 
-// How many standard errors the mean over `pictures` (2 or more) must lie above 0 to be as sure as a mean over 24
-// pictures that lies `confidence` (0 or more) standard errors above it: a quantile of Student's t distribution, as the
-// standard error of few pictures is itself uncertain. `confidence` itself for 24 pictures and more.
+// The number of standard errors by which a mean over `pictures` (2 or more) must lie above 0 to have the same
+// confidence level as a mean over 24 pictures that lies `confidence` (0 or more) standard errors above 0: a quantile of
+// Student's t distribution, as the standard error of few pictures is itself uncertain. `confidence` itself for 24
+// pictures and more.
 double dq_required_errors(double confidence, int64_t pictures);
 // Whether there is less noise with a confidence of `confidence` (finite, 0 or more) standard errors: the sum over the
 // pictures fell, and the mean of the logarithms is more than dq_required_errors times its standard error. With a single
-// picture there is no standard error: a lower sum is enough up to DQ_HALF_STANDARD_ERROR, and nothing is above.
+// picture there is no standard error: a lower sum is enough where `confidence` is at most DQ_HALF_STANDARD_ERROR; with
+// a higher one the result is false.
 bool dq_noise_is_less(const dq_noise_change *change, double confidence);
 // Writes why dq_noise_is_less is true or false, as a part of a sentence, into `text` of `size` bytes (160 are enough,
 // less cut the text off) and returns `text`: "the pictures gain 0.42 dB in the mean with a standard error of 0.10,

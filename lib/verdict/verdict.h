@@ -64,7 +64,7 @@ dq_status dq_verdict_conclude(dq_verdict *verdict, dq_verdict_data kind, const d
 double dq_verdict_sqnr(const dq_verdict *verdict);
 double dq_verdict_agreement(const dq_verdict *verdict);
 
-// What a verdict must reach; -INFINITY: anything will do.
+// What a verdict must reach; -INFINITY: no bound.
 typedef struct dq_verdict_bounds {
   double sqnr;      // dB, of every part
   double agreement; // percent, of every output that stands for answers
@@ -77,11 +77,12 @@ extern const dq_verdict_bounds dq_ruinous_bounds;
 bool dq_verdict_is_ruinous(const dq_verdict *verdict);
 // Whether a part is below 20 dB.
 bool dq_verdict_is_doubtful(const dq_verdict *verdict);
-// Whether the verdict reaches the bounds. Where there is nothing that a bound could be held against, it is not reached.
+// Whether the verdict reaches the bounds. A bound is not reached where the verdict has no part or no answers to compare
+// with it.
 bool dq_verdict_holds(const dq_verdict *verdict, const dq_verdict_bounds *bounds);
 // DQ_CONDITION names the part with the lowest SQNR when that is below its bound, else the output with the lowest
 // agreement; `path` is that of the converted model, and the bounds are called --min-sqnr and --min-agreement.
-// DQ_UNSUPPORTED: there is nothing that a bound could be held against.
+// DQ_UNSUPPORTED: the verdict has no part or no answers to compare with a bound.
 dq_status dq_verdict_check(const dq_verdict *verdict, const dq_verdict_bounds *bounds, const char *path,
                            dq_error *error);
 

@@ -43,7 +43,8 @@ dq_status dq_amp_fold(dq_amp_job *job, bool *folded);
 
 // ---- amp_category.c ----
 
-// Chooses the categories: fills report->nodes and the marks of nodes.
+// Chooses the categories: fills report->nodes and the marks of nodes. DQ_USAGE: a name or pattern of the options fits
+// no node.
 dq_status dq_amp_categorize(dq_amp_job *job);
 // Whether input i (0 <= i < node->input_count) must be float16 when the node computes in float16; the mark of the node
 // is not read. False for inputs that keep their type: those that are left out or not float32 in the document, such as

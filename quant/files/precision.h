@@ -11,7 +11,7 @@ typedef enum dq_precision {
   DQ_PRECISIONS
 } dq_precision;
 const char *dq_precision_name(dq_precision precision); // "int8", "fp16", "fp32"
-int dq_precision_bytes(dq_precision precision);        // of a weight
+int dq_precision_bytes(dq_precision precision);        // bytes of one element of a weight: 1, 2, 4
 
 typedef struct dq_layer_precision {
   const char *layer; // a node's name, or its first output's

@@ -1,4 +1,4 @@
-// The readers and writers behind table_formats.def.
+// The readers and writers behind table_formats.def, with the contracts of dq_calibration_table_format.
 #ifndef DQ_QUANT_TABLE_INTERNAL_H
 #define DQ_QUANT_TABLE_INTERNAL_H
 

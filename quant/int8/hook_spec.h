@@ -9,7 +9,8 @@
 //   {"schema": "dq-hook", "version": 1, "tool": "dq-int8", "layers": [{"layer": "conv1", "precision": "int8"}, ...]}
 dq_status dq_int8_spec(const dq_int8_report *report, dq_arena *arena, const char **text, dq_error *error);
 
-// The same for "tool": "dq-amp": one entry for each node that computes with floats, with the precision fp16 or fp32.
+// The text of a conversion by dq-amp ("tool": "dq-amp"): one entry for each node that computes with floats, with the
+// precision fp16 or fp32.
 dq_status dq_amp_spec(const dq_amp_report *report, dq_arena *arena, const char **text, dq_error *error);
 
 #endif

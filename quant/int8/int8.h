@@ -45,7 +45,7 @@ typedef struct dq_int8_options {
   dq_shape_request shapes; // of inputs that the model leaves open
   const char *decode;      // how the outputs of a detector are decoded (dq_task_options); NULL: as the model says
   int64_t batch;           // pictures that one run takes; 0: 1. The result is the same.
-  int64_t pictures;        // ranges are taken from so many, the first ones of the data; 0: all
+  int64_t pictures;        // number of pictures that ranges are taken from, the first ones of the data; 0: all
   const char *search_hint; // of the error when the range search needs more memory than is allowed: what the caller's
                            // user can do about it; NULL: none
 } dq_int8_options;
@@ -111,8 +111,9 @@ typedef struct dq_int8_report {
 dq_status dq_int8_apply(dq_graph *graph, dq_data *data, const dq_int8_options *options, dq_int8_report *report,
                         const dq_context *context, dq_error *error);
 
-// Does the same with the decisions and ranges of `first`, a report on the same network with other layers in float and
-// on the same data, without trials. What first->table lacks is observed. `first` may be freed after the call.
+// Does what dq_int8_apply does, with the decisions and ranges of `first`, a report on the same network with other
+// layers in float and on the same data, without trials. What first->table lacks is observed. `first` may be freed after
+// the call.
 dq_status dq_int8_apply_from(dq_graph *graph, dq_data *data, const dq_int8_options *options,
                              const dq_int8_report *first, dq_int8_report *report, const dq_context *context,
                              dq_error *error);

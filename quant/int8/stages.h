@@ -19,10 +19,11 @@ dq_status dq_int8_prepare(dq_int8_job *job, bool *any);
 
 // ---- Choosing (choose.c, turns.c) ----
 enum { DQ_EVALUATED_PICTURES = 24 }; // the largest number of pictures that a trial is judged on
-// How many of `pictures` (1 or more) a trial is judged on: half of them, rounded up, and at most DQ_EVALUATED_PICTURES.
+// The number of pictures, of `pictures` (1 or more), that a trial is judged on: half of them, rounded up, and at most
+// DQ_EVALUATED_PICTURES.
 int64_t dq_evaluated_pictures(int64_t pictures);
-// How many a trial takes ranges from: those that it is not judged on, and at most `most`. A single picture serves for
-// both.
+// The number of pictures, of `pictures`, that a trial takes ranges from: those that it is not judged on, and at most
+// `most`. A single picture serves for ranges and judgement.
 int64_t dq_trial_pictures(int64_t pictures, int64_t most);
 // Writes the order of trials to order[pictures]: the dq_evaluated_pictures(pictures) that they are judged on come last
 // and are spread evenly over all of them, as are the first ones of the others, however many. A list may be sorted.

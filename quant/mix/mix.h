@@ -23,7 +23,7 @@ typedef struct dq_mix_options {
   double most_seconds;         // of a run; 0: no bound
   int64_t most_bytes;          // of all weights; 0: no bound
   int points;                  // of the front that are measured in each of two rounds, 6 or more
-  double seconds;              // that the measurement of times takes, about; above 0
+  double seconds;              // about how long the measurement of times takes; above 0
   const dq_int8_options *int8; // without precision, table and start
   dq_data *data;               // for ranges and noise
   dq_data *eval;               // pictures to judge points on; NULL: those of `data`
@@ -32,22 +32,22 @@ typedef struct dq_mix_options {
   const dq_result *before;   // figures of the float network on the same pictures
   const dq_mix_named *named; // [named_count]
   int named_count;
-  const char *cache; // path of a file that keeps what was measured; NULL: none
-  bool resume;       // reads it first
-  // Called with each point that is the best so far; NULL: nobody.
+  const char *cache; // path of the file to which measured times and noises are written; NULL: none
+  bool resume;       // reads this file first
+  // Called with each point that is the best so far; NULL: none.
   dq_status (*on_better)(void *user, const dq_graph *form, const dq_precision_map *map, dq_error *error);
   void *user;
 } dq_mix_options;
 
 // The machine is too noisy where the interval of the time ratio of two equal plans reaches farther than this from 1, in
-// four tries with memory that lies elsewhere; by where it lies alone they differ by 5 % at times.
+// four tries with memory at other addresses; the addresses alone change the ratio by up to 5 %.
 #define DQ_MIX_NOISE 0.1
 
 typedef enum dq_mix_kind {
   DQ_MIX_UNIFORM, // one precision wherever possible
   DQ_MIX_NAMED,   // of the caller
   DQ_MIX_FOUND,   // of the front
-  DQ_MIX_BLIND,   // as fast as possible with the noise of the answer, if conversions took no time: what they are worth
+  DQ_MIX_BLIND,   // the fastest with the noise of the answer if conversions took no time; shows what their times change
 } dq_mix_kind;
 
 typedef struct dq_mix_point {
@@ -55,16 +55,16 @@ typedef struct dq_mix_point {
   dq_mix_kind kind;
   uint8_t *choice; // [unit_count]; NULL: a map of the caller that divides units
   dq_precision_map map;
-  // Time: before the point was measured. Noise: by the costs as all trials corrected them, its own too. Without a
-  // choice all 0.
+  // The time was predicted before the point was measured; the noise is that of the costs after all corrections, those
+  // by this point included. Without a choice all are 0.
   dq_mix_prediction predicted;
   int changed;         // round, from 1, in which it was found; 0: not by the search
-  bool measured;       // what follows
-  double seconds;      // of a run: the ratio below times costs.float32
+  bool measured;       // the following members are set
+  double seconds;      // of a run: the median of `ratio` times costs.float32
   dq_time_ratio ratio; // to the network in float32
   double noise;        // relative noise on the pictures of trials
-  double foreseen;     // as the costs predicted it before the trial; without a choice 0
-  double other_noise;  // the same on pictures that no trial saw
+  double foreseen;     // the noise as the costs predicted it before it was measured; without a choice 0
+  double other_noise;  // measured noise on pictures that no trial used
   int64_t bytes;       // of all weights
   double drop;         // of the first figure, in percentage points
   dq_result figures;
@@ -72,7 +72,7 @@ typedef struct dq_mix_point {
   bool best;   // no measured point is faster, loses less noise and has fewer bytes at once
 } dq_mix_point;
 
-// By how many dB the noise of a point that has a choice is predicted wrong; 0 where it is below 2e-10, as that of
+// The error, in dB, of the predicted noise of a point that has a choice; 0 where the noise is below 2e-10, as that of
 // float32 arithmetic is.
 double dq_mix_noise_error(const dq_mix_point *point);
 
@@ -89,8 +89,9 @@ typedef struct dq_mix_report {
   int64_t tried;         // pictures of trials
   int64_t others;        // pictures of the other noise
   dq_time_ratio control; // of two equal plans
-  double exact_gap; // of the last front: share of the time of float32 that the answer may be from the best; 0: exact
-  int widest;       // values that are open at a time
+  double exact_gap; // of the last front: the most that a point may be slower than the best choice, as a share of the
+                    // time of float32; 0: the front is exact
+  int widest;       // dq_mix_front.widest
   double largest_time_error;  // of the points that were found: share of the time
   double largest_noise_error; // of all points: dq_mix_noise_error
 } dq_mix_report;
@@ -100,8 +101,8 @@ typedef struct dq_mix_report {
 // the answer's map as dq_int8_options.precision gives the same answer in dq_int8_apply.
 //
 // First the network is quantized as a whole (dq_int8_apply). Then forms with one precision, and forms in which
-// neighbours have two precisions in turns, run in turns; the times of their steps are the costs of units and of
-// conversions. The noise of units is that of mix_noise.h. The front of all choices (mix_front.h) gives points with
+// neighbouring units have two different precisions, run in turns; the times of their steps are the costs of units and
+// of conversions. The noise of units is that of mix_noise.h. The front of all choices (mix_front.h) gives points with
 // equal steps of noise between the fastest and the one with least noise. They are made, run in turns with float32, and
 // judged on pictures of their own; what was measured corrects times and noises, and a second round finds points anew.
 //

@@ -11,7 +11,7 @@ typedef struct dq_mix_maker {
   dq_data *data;               // from which ranges are taken that `whole` lacks
   const dq_int8_options *int8; // without precision, table and start
   dq_int8_report whole;        // its table grows by the ranges of forms
-  const dq_context *context;   // says nothing
+  const dq_context *context;   // without a receiver of messages
   dq_arena *arena;             // of the table
 } dq_mix_maker;
 

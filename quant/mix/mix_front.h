@@ -14,8 +14,8 @@
 
 enum { DQ_MIX_MOST_PRECISIONS = 5 }; // of a table
 
-// Whole numbers, so that sums do not depend on the order of their terms. 0 or more each, but for the time of a
-// conversion, which may let a unit be faster.
+// Whole numbers, so that sums do not depend on the order of their terms. All are 0 or more, except the time of a
+// conversion, which may be below 0 (dq_mix_costs_add_times).
 typedef struct dq_mix_cost {
   int64_t time, loss, bytes;
 } dq_mix_cost;
@@ -40,7 +40,7 @@ typedef struct dq_mix_table {
 dq_mix_cost dq_mix_cost_of(const dq_mix_table *table, const uint8_t *choice);
 
 typedef struct dq_mix_front {
-  // [count]: ascending in time. No point is as good as another one in all three costs.
+  // [count]: ascending in time. Of two points each is lower in one of the three costs.
   const dq_mix_cost *costs;
   int count;
   // Every choice of the table has a point that loses no more, takes at most `time_gap` more time and at most
@@ -51,12 +51,13 @@ typedef struct dq_mix_front {
   int units;
 } dq_mix_front;
 
-// Finds the front of all choices. `most`: labels that a step keeps in all its states; beyond them labels within a
-// window of time and bytes count as one, the gaps say how wide the windows were together. The arena owns the front.
-// DQ_UNSUPPORTED: a unit can have no precision, a table has too many, or too many values are open at a time; DQ_SYSTEM:
-// there is no memory.
+// Finds the front of all choices. `most` is the largest number of labels (beginnings of choices) that a step of the
+// dynamic programming keeps in all its states; where there are more, labels within a window of time and bytes count as
+// one, and the gaps are the sums of these windows. The arena owns the front. DQ_UNSUPPORTED: a unit can have no
+// precision, a table has more than DQ_MIX_MOST_PRECISIONS, or too many values are open at a time; DQ_SYSTEM: there is
+// no memory.
 dq_status dq_mix_front_find(dq_mix_front *front, const dq_mix_table *table, int most, dq_arena *arena, dq_error *error);
-// The choice of a point, choice[units] of the caller.
+// Stores the choice of point `point` (0 to front->count - 1) in choice[units], an array of the caller.
 void dq_mix_front_choice(const dq_mix_front *front, int point, uint8_t *choice);
 
 #endif

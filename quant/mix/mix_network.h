@@ -7,8 +7,8 @@
 
 enum { DQ_MIX_MOST_STEPS = 4096 }; // of a run; the search takes the square of it, and arrays of it lie on the stack
 
-// What one step of a run in float32 computes, and the steps behind it that only move its result: one precision for all
-// of these nodes.
+// The nodes that one step of a run in float32 computes, and those of the steps after it that only move its result; all
+// of them get one precision.
 typedef struct dq_mix_unit {
   const char *name, *op_type; // of its first product, else of its first node
   const char **layers;        // [layer_count]: labels of its nodes that a precision is given to
@@ -35,12 +35,12 @@ dq_status dq_mix_network_open(dq_mix_network *network, const dq_graph *graph, co
                               const dq_shape_request *shapes, const dq_context *context, dq_arena *arena,
                               dq_error *error);
 
-// Whether a unit can have a precision.
+// Whether unit `unit` can have the precision: float32 always, other precisions where the unit has layers.
 bool dq_mix_allows(const dq_mix_network *network, int unit, dq_precision precision);
 // Sets choice[unit_count]: `even` for units of even depth (number of units in front), `odd` for the others, float32
 // where a unit cannot have it.
 void dq_mix_alternate(const dq_mix_network *network, dq_precision even, dq_precision odd, uint8_t *choice);
-// The precisions of the layers by a choice. *map is in the arena.
+// Fills *map, in the arena, with the precision of each layer by a choice. DQ_SYSTEM: there is no memory.
 dq_status dq_mix_map(const dq_mix_network *network, const uint8_t *choice, dq_arena *arena, dq_precision_map *map,
                      dq_error *error);
 // The index of the unit that a node belongs to: of the first node in the order of the graph whose label

@@ -6,7 +6,8 @@
 
 typedef struct dq_mix_noise_options {
   int64_t pictures;      // the first ones of the data
-  double seconds_trials; // about so long; then neighbouring units are measured together and share the noise alike
+  double seconds_trials; // about how long the trials take; where single units would take longer, neighbouring units are
+                         // measured together and their noise is divided equally
 } dq_mix_noise_options;
 
 // Measures costs->unit_noise and costs->value_noise as dq_mix_noise_of does. Statuses as dq_sensitivity_measure,

@@ -23,7 +23,8 @@ typedef struct dq_taps {
 // is neither.
 bool dq_taps_of(dq_taps *taps, const dq_node *node);
 
-// The same for any weight of that shape. False also where a product has another operand as its weight.
+// The same for the product `node` when its weight is replaced by `weight`, of any type, such as int8; only its shape is
+// read. False also where the weight is not input 1 of the node.
 bool dq_taps_of_weight(dq_taps *taps, const dq_node *node, const dq_tensor *weight);
 
 // In memory the weights of an output channel stand channel by channel, in the sum kernel place by kernel place. These

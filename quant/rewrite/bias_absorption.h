@@ -13,8 +13,8 @@
 typedef dq_input_means dq_absorption;
 
 // Finds the amounts in one run over the pictures of `what` (as for dq_observe, but its names and `doing` are ignored).
-// Its graph is indexed and keeps as it is; batch normalization is folded before, since a product in front of one is not
-// found. A value can be absorbed when
+// Its graph must be indexed and does not change. Batch normalization must be folded before, because the function finds
+// no product in front of one. A value can be absorbed when
 //   - Relu, or Clip from 0 to M, computes it behind a Conv, ConvTranspose or Gemm whose result nothing else reads, and
 //   - only Conv without padding (padding with 0 would stand for the amount) and Gemm read it, with constant weights and
 //     biases, and it is no output of the network.

@@ -24,8 +24,9 @@ typedef struct dq_input_means {
 dq_status dq_input_means_measure(dq_input_means *means, const dq_observation *what, dq_arena *arena,
                                  const dq_context *context, dq_error *error);
 
-// The same in runs that are made anyway: dq_input_means_open makes the listener of an observation of the graph, whose
-// sums dq_input_means_finish divides when it has run. Sums and result are in the arena. DQ_SYSTEM: there is no memory.
+// Measures the same means in the runs of another observation: dq_input_means_open fills *listener for the observation
+// (dq_observation.also), and dq_input_means_finish computes the means from its sums when the observation has run. Sums
+// and result are in the arena. DQ_SYSTEM: there is no memory.
 typedef struct dq_mean_sums dq_mean_sums;
 dq_status dq_input_means_open(dq_mean_sums **sums, dq_listener *listener, const dq_graph *graph, dq_arena *arena,
                               const dq_context *context, dq_error *error);

@@ -46,8 +46,8 @@ typedef struct dq_site {
 // Fills *site with the site that contains `value`; its arrays are in the arena. `tensors` are those of dq_infer. False:
 // the value cannot be equalized, or there is no memory.
 bool dq_site_find(dq_site *site, const dq_graph *graph, const dq_tensor *tensors, dq_value *value, dq_arena *arena);
-// The same for `value`, the result of a convolution in front of the output head; `in_head` is that of
-// dq_output_head_values.
+// Does what dq_site_find does for `value`, the result of a convolution in front of the output head; `in_head` is that
+// of dq_output_head_values.
 bool dq_output_head_site(dq_site *site, const dq_graph *graph, const dq_tensor *tensors, const bool *in_head,
                          dq_value *value, dq_arena *arena);
 // Whether a node is a function of each element of its only input, the same in all channels, that no factor passes.
@@ -63,7 +63,7 @@ bool dq_is_rectifying_clip(const dq_node *node);
 // The upper bound of a Clip; NAN: it is not a constant.
 double dq_clip_bound(const dq_node *clip);
 
-// What one pass over pictures observed of a value, [channels] each.
+// The extents of the channels of a value on the pictures of one pass, [channels] each.
 typedef struct dq_channel_extents {
   double *low, *high; // largest distances from 0 downwards and upwards, both >= 0
   double *power;      // mean of the squares

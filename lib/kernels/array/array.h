@@ -44,6 +44,7 @@ dq_f32_columns_function *dq_transpose_32(unsigned cpu);
 // Finds two lines that give a table of 256 bytes, proven on all bytes, in about 0.1 ms. False: there are none, as the
 // table is not convex or a rounding falls otherwise, or this machine looks bytes up as quickly.
 bool dq_ramps_find(unsigned cpu, const uint8_t *table, dq_ramps *ramps);
+// The function that computes two lines (dq_ramps of forms.h), static, for the features `cpu`.
 dq_ramps_function *dq_ramps_of(unsigned cpu);
 
 // The function that computes a row of outputs of a max pool on 8 bits, as dq_maximum_row says, and the bytes of scratch
@@ -72,7 +73,8 @@ void dq_multiply_8(unsigned cpu, const dq_pair_row *row);
 
 // The smallest and largest element of input[count], and the number of NaN.
 dq_range dq_find_range(unsigned cpu, const float *input, int64_t count);
-// The bins of a histogram, the sums of an array and the squared errors of two (lib/kernels/reference/forms.h).
+// The bins of the elements of an array, its sums, and the squared errors of two arrays, as dq_bins_function,
+// dq_moments_function and dq_squares_function say (lib/kernels/reference/forms.h).
 void dq_find_bins(unsigned cpu, const float *input, int64_t count, int exponent, int32_t half, int32_t *bins);
 void dq_find_moments(unsigned cpu, const float *input, int64_t count, double sums[2]);
 void dq_find_squares(unsigned cpu, const float *exact, const float *other, int64_t count, double sums[2]);
@@ -84,8 +86,9 @@ void dq_sigmoid_f32(unsigned cpu, const float *input, float *output,
 void dq_tanh_f32(unsigned cpu, const float *input, float *output, int64_t count);
 
 // ---- Elementwise operators on float32 arrays of `count` elements; output may be an input ----
-void dq_add_f32(const float *a, const float *b, float *output, int64_t count);
-void dq_mul_f32(const float *a, const float *b, float *output, int64_t count);
+void dq_add_f32(const float *a, const float *b, float *output, int64_t count); // a[i] + b[i]
+void dq_mul_f32(const float *a, const float *b, float *output, int64_t count); // a[i] * b[i]
+// The activation of each element; dq_activation_kind has the formulas.
 void dq_activate_f32(const dq_activation *activation, const float *input, float *output, int64_t count);
 
 #endif

@@ -29,7 +29,7 @@ dq_status dq_audit_new(dq_audit **audit, const dq_conv_int8_parameters *paramete
                        const int32_t *bias, bool raw, unsigned cpu, dq_arena *arena, dq_error *error);
 // The proofs, by output channel; in the arena of the audit.
 const dq_audit_proof *dq_audit_proofs(const dq_audit *audit);
-// Bytes of the scratch of dq_audit_run with so many threads.
+// Bytes of the scratch of dq_audit_run with `threads` threads.
 size_t dq_audit_scratch_bytes(const dq_audit *audit, int threads);
 // Counts one image, `input` of C x H x W bytes, and adds to counts[out_channels]. `scratch` has dq_audit_scratch_bytes
 // for at least the threads of `pool`; both obey the rules of kernel_table.h. The counts do not depend on the

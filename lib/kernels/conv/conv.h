@@ -45,7 +45,7 @@ bool dq_conv_pairs_safe(const dq_conv_int8_parameters *parameters, const void *w
 
 // Checks the parameters as dq_conv_check does, whose status it returns, and fills *plan, which needs no release.
 dq_status dq_conv_f32_plan(const dq_conv_parameters *parameters, unsigned cpu, dq_conv_plan *plan, dq_error *error);
-// Bytes of the packed weights, and of the scratch of a run with so many threads; for plans of all types.
+// Bytes of the packed weights, and of the scratch of a run with `threads` threads; for plans of all types.
 size_t dq_conv_packed_bytes(const dq_conv_plan *plan);
 size_t dq_conv_scratch_bytes(const dq_conv_plan *plan, int threads);
 // Packs weights (OIHW) and bias ([out_channels], or NULL: none) into `packed`; both may be freed afterwards.
@@ -65,18 +65,18 @@ dq_status dq_conv_f16_plan(const dq_conv_parameters *parameters, bool half_sums,
 void dq_conv_f16_pack(const dq_conv_plan *plan, const uint16_t *weights, const uint16_t *bias, void *packed);
 void dq_conv_f16_run(const dq_conv_plan *plan, const void *packed, const uint16_t *input, uint16_t *output,
                      void *scratch, dq_pool *pool);
-// Which sizes of dq_conv_tuning the algorithm of a plan reads; for all types.
+// The sizes of dq_conv_tuning that the algorithm of a plan reads, as a set of DQ_KNOB_ bits; for plans of all types.
 enum { DQ_KNOB_COLUMNS = 1, DQ_KNOB_DEPTH = 2 };
 unsigned dq_conv_knobs(const dq_conv_plan *plan);
-// What a plan comes to with a tuning: where the algorithm and both sizes are those of another tuning, both run the same
-// kernels on the same blocks in the same memory.
+// The form of a plan with a tuning: two tunings with the same algorithm and sizes run the same kernels on the same
+// blocks in the same memory.
 typedef struct dq_conv_form {
   const char *algorithm;  // its name, static
   unsigned knobs;         // DQ_KNOB_ bits that it reads
   int64_t columns, depth; // sizes that follow from these, in the algorithm's own measure; 0: there is none
 } dq_conv_form;
 // The form of a plan of dq_conv_f32_plan, dq_conv_f16_plan or dq_conv_int8_plan (whose weights and zero points must
-// still be there) if it were made with another tuning and run by so many threads. Nothing is packed.
+// still be there) if it were made with the tuning `tuning` and run by `threads` threads. Nothing is packed.
 dq_conv_form dq_conv_form_of(const dq_conv_plan *plan, const dq_conv_tuning *tuning, int threads);
 // The name of the algorithm of a plan, static; for all types.
 const char *dq_conv_algorithm_name(const dq_conv_plan *plan);

@@ -21,7 +21,7 @@ typedef struct dq_conv_gradient {
 
 // Whether the sums of shards are float64.
 bool dq_conv_gradient_is_wide(const dq_conv_parameters *shape);
-// Bytes of the scratch of a run on a pool of so many threads.
+// Bytes of the scratch of a run on a pool of `threads` threads.
 size_t dq_conv_gradient_scratch_bytes(const dq_conv_parameters *shape, int64_t first_shard, unsigned cpu, int threads);
 // Stores the derivatives by the weights (OIHW): element (o, i, y, x) is the sum over pictures and places of `gradient`
 // times the element of `input` that the weight meets there. Bits: with several input channels in a group a shard

@@ -6,7 +6,7 @@
 
 #include "lib/kernels/conv/conv_gradient.h"
 
-// As the functions of conv_gradient.h.
+// Do what dq_conv_gradient_scratch_bytes and dq_conv_gradient_run do, for groups with one input channel.
 size_t dq_conv_gradient_depthwise_bytes(const dq_conv_parameters *shape, unsigned cpu, int threads);
 void dq_conv_gradient_depthwise(const dq_conv_gradient *task, unsigned cpu, void *scratch, dq_pool *pool);
 

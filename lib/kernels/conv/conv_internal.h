@@ -83,8 +83,9 @@ void dq_conv_expand_lines(const dq_conv_plan *plan, const dq_row_geometry *geome
 // NULL: there is none.
 void dq_conv_expand_plane(const dq_conv_plan *plan, const uint8_t *const channels[4], int64_t first_row,
                           uint32_t *words);
-// The same for all planes of a group of floats, one after another; `input` is the plane of the first channel. Only the
-// first `lines` lines of each slot are expanded, at most planes.height; the other words stay as they are.
+// Expands all planes of a group of floats, one after another, for output rows from first_row on; `input` is the plane
+// of the first channel. Only the first `lines` lines of each slot are expanded, at most planes.height; the other words
+// stay as they are.
 void dq_conv_expand_floats(const dq_conv_plan *plan, const uint8_t *input, int64_t first_row, int64_t lines,
                            uint32_t *words);
 

@@ -28,7 +28,7 @@ static inline int64_t dq_matrix_depth(const dq_conv_plan *plan) {
   return p->in_channels / p->groups * p->kernel_height * p->kernel_width;
 }
 
-bool dq_matrix_applicable(const dq_conv_plan *plan);
+bool dq_matrix_applicable(const dq_conv_plan *plan); // whether the plan is of float32
 
 // im2col (conv_matrix.c).
 size_t dq_matrix_packed_words(const dq_conv_plan *plan);

@@ -12,7 +12,8 @@ bool dq_winograd_int8_is_exact(const dq_conv_plan *plan, int size);
 // Finds the kernels of the plan, whose word_values and size of tiles are set.
 void dq_winograd_int8_prepare(dq_conv_plan *plan);
 
-// Words of packed weights; packs weights (OIHW).
+// The number of words of packed weights; the second function packs `weights` (OIHW, 8 bits) into so many words at
+// `packed`.
 size_t dq_winograd_int8_packed_words(const dq_conv_plan *plan);
 void dq_winograd_int8_pack(const dq_conv_plan *plan, const uint8_t *weights, uint32_t *packed);
 

@@ -23,7 +23,7 @@ void dq_gemm_f32_pack(const dq_gemm_parameters *parameters, unsigned cpu, const 
 void dq_gemm_f32(const dq_gemm_parameters *parameters, unsigned cpu, const float *a, const float *b, const void *packed,
                  float *out, void *scratch, dq_pool *pool);
 
-// ---- 8 bits: the functions do what those for float32 do ----
+// ---- 8 bits: each function does what the function of the same name for float32 does ----
 dq_status dq_gemm_int8_check(const dq_gemm_int8_parameters *parameters, dq_error *error);
 size_t dq_gemm_int8_scratch_bytes(const dq_gemm_int8_parameters *parameters, unsigned cpu, int threads);
 size_t dq_gemm_int8_packed_bytes(const dq_gemm_int8_parameters *parameters, unsigned cpu);

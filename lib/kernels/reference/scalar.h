@@ -43,7 +43,7 @@ static inline float dq_round_even(float x) {
   return (x + shift) - shift;
 }
 
-// The same for |x| < 2^51.
+// Rounds to the nearest integer, ties to even, for |x| < 2^51.
 static inline double dq_round_even_f64(double x) {
   const double shift = 0x1.8p52;
   return (x + shift) - shift;

@@ -6,8 +6,9 @@
 #include <stdint.h>
 
 // Pictures of a batch whose terms are added one after the other. The sums of the shards are added in a tree: the sum of
-// n shards is that of the first ones, of which there are the largest power of two below n, and that of the others. So
-// whoever computes a power of two of neighbouring shards computes a part of the whole sum, to the bit.
+// n shards is that of the first ones, of which there are the largest power of two below n, and that of the others. A
+// process that adds a power of two of neighbouring shards therefore computes a part of the whole sum, with the same
+// bits.
 enum { DQ_SHARD = 4, DQ_LANES = 16, DQ_SHARD_LEVELS = 64 };
 
 // Adds the sum of `term`, an expression of the index i from 0 to count - 1, to the double `total`: term i is added to
@@ -34,7 +35,7 @@ typedef struct dq_shard_sums {
   int64_t first, count;
 } dq_shard_sums;
 
-// Whether the last two sums that wait are added behind shard `end` - 1, where `size` shards would then be one sum.
+// Whether the last two waiting sums are added after shard `end` - 1; their sum is then that of `size` shards.
 static inline bool dq_shards_join(int64_t first, int64_t end, int64_t size) {
   return end % size == 0 && end - size >= first;
 }

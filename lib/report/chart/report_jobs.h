@@ -1,4 +1,4 @@
-// The jobs that the workers of a queue ran, recorded, and as a file for viewers of traces.
+// A record of the jobs that the workers of a queue ran, and its form as a file for viewers of traces.
 #ifndef DQ_REPORT_JOBS_H
 #define DQ_REPORT_JOBS_H
 
@@ -26,9 +26,9 @@ typedef struct dq_job_record {
 
 // Opens a record for `workers` workers, in the arena. DQ_SYSTEM: there is no memory.
 dq_status dq_job_record_open(dq_job_record *record, int workers, dq_arena *arena, dq_error *error);
-// For dq_multi_options.job_done, with the record as `user`.
+// Adds a job to the track of the worker. It is the function for dq_multi_options.job_done, with the record as `user`.
 void dq_job_record_add(void *record, int worker, const dq_multi_request *request, int job, int64_t begin, int64_t end);
-// Forgets what was recorded; no worker may be working.
+// Removes all jobs from the record; no worker may run a job meanwhile.
 void dq_job_record_clear(dq_job_record *record);
 // The number of jobs that were not kept because a track was full.
 int64_t dq_job_record_lost(const dq_job_record *record);

@@ -22,13 +22,13 @@ dq_status dq_trace_open(dq_trace_file *file, const char *path, int64_t start, dq
 // Completes the file and closes it, also after a failure. DQ_SYSTEM: it cannot be written, or there was no memory.
 dq_status dq_trace_close(dq_trace_file *file, dq_error *error);
 
-// Names the process, or with `track` >= 0 one of its tracks.
+// Writes the name of the process file->process, or with `track` >= 0 that of one of its tracks.
 void dq_trace_name(dq_trace_file *file, int track, const char *name);
 // Writes an event from `begin` to `end`, in nanoseconds of dq_nanoseconds, up to its arguments. The caller adds those,
 // then calls dq_trace_end. `category` is a plain word.
 void dq_trace_begin(dq_trace_file *file, int track, const char *category, const char *name, int64_t begin, int64_t end);
-void dq_trace_text(dq_trace_file *file, const char *key, const char *text); // NULL: nothing is added
-void dq_trace_number(dq_trace_file *file, const char *key, int64_t number);
-void dq_trace_end(dq_trace_file *file);
+void dq_trace_text(dq_trace_file *file, const char *key, const char *text); // adds an argument; NULL: nothing is added
+void dq_trace_number(dq_trace_file *file, const char *key, int64_t number); // adds an argument
+void dq_trace_end(dq_trace_file *file);                                     // ends the event
 
 #endif

@@ -9,7 +9,7 @@
 #include "lib/base/status.h"
 #include "lib/base/tensor.h"
 
-// What is changed, in the order in which it is; 0: a change is not made.
+// The changes of a picture, in the order in which they are made; 0: the change is not made.
 typedef struct dq_augmentation {
   double colour;  // S: x becomes m + f (x - m) + s d with the mean m and the standard deviation d of the picture, and
                   // f uniform in 1 - S to 1 + S, s in -S to S
@@ -31,7 +31,8 @@ typedef struct dq_picture_layout {
 // The layout of one picture of an input N x C x H x W or N x H x W x C. False: the input is no batch of pictures.
 bool dq_picture_layout_of(const dq_tensor *input, dq_picture_layout *layout);
 
-// Changes a picture. `scratch` has as many elements. Only the numbers that are drawn from *random decide.
+// Changes `picture`, whose elements lie as `layout` says, in place. `scratch` has as many elements as the picture.
+// Numbers drawn from *random decide on the changes; the same state of *random gives the same picture.
 void dq_augment(const dq_augmentation *augmentation, const dq_picture_layout *layout, dq_random *random, float *picture,
                 float *scratch);
 

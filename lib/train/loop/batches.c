@@ -44,7 +44,7 @@ dq_status dq_batches_open(dq_batches *batches, const dq_batches_options *options
                           .targets = targets,
                           .batch = options->part ? options->part->all : input->dims[0],
                           .first = options->part ? options->part->first : 0,
-                          .own = input->dims[0],
+                          .count = input->dims[0],
                           .epoch = -1};
   batches->per_epoch = dq_data_count(options->data) / batches->batch;
   const int64_t threads = dq_pool_threads(context ? context->pool : NULL);
@@ -52,7 +52,7 @@ dq_status dq_batches_open(dq_batches *batches, const dq_batches_options *options
   DQ_TRY(check_labels(batches, error));
   DQ_TRY(dq_data_set_shape(options->data, input, error));
   batches->order = DQ_NEW_ARRAY(arena, dq_data_count(options->data), int64_t);
-  batches->statuses = DQ_NEW_ARRAY(arena, batches->own, dq_status);
+  batches->statuses = DQ_NEW_ARRAY(arena, batches->count, dq_status);
   batches->scratch = DQ_NEW_ARRAY(arena, threads * dq_tensor_product(input, 1, input->rank), float);
   return batches->order && batches->statuses && batches->scratch ? DQ_OK : dq_fail_memory(error, 0);
 }
@@ -116,8 +116,8 @@ static void read_item(void *argument, int64_t item, int thread) {
 
 dq_status dq_batches_read(dq_batches *batches, int64_t index, dq_error *error) {
   const read_job job = {batches, batches->order + index * batches->batch + batches->first};
-  dq_pool_run(batches->context ? batches->context->pool : NULL, batches->own, read_item, (void *)(uintptr_t)&job);
-  for (int64_t i = 0; i < batches->own; i++) // again, for its message
+  dq_pool_run(batches->context ? batches->context->pool : NULL, batches->count, read_item, (void *)(uintptr_t)&job);
+  for (int64_t i = 0; i < batches->count; i++) // again, for its message
     if (batches->statuses[i] != DQ_OK) DQ_TRY(read_picture(&job, i, 0, error));
   return DQ_OK;
 }

@@ -9,7 +9,7 @@ typedef struct dq_batches_options {
   dq_data *data;
   dq_augmentation augmentation;
   double label_smoothing;      // s: the target of the label is 1 - s + s / classes, of the others s / classes
-  bool unlabelled;             // no targets are written: somebody else computes them
+  bool unlabelled;             // no targets are written; the caller computes them, as with a teacher
   const dq_picture_part *part; // of each batch, which is read; NULL: all of it
 } dq_batches_options;
 
@@ -20,11 +20,11 @@ typedef struct dq_batches {
   dq_picture_layout layout;   // of a picture; only where pictures are changed
   int64_t batch, per_epoch;   // pictures in a batch, whole batches in an epoch; the pictures left over are others in
                               // each epoch
-  int64_t first, own;         // pictures first to first + own - 1 of a batch are read
+  int64_t first, count;       // pictures first to first + count - 1 of a batch are read
   int64_t epoch;              // whose order this is, from 0
   int64_t *order;             // [pictures]
   float *scratch;             // [threads][elements of a picture]
-  dq_status *statuses;        // [own]: of reading
+  dq_status *statuses;        // [count]: of reading
 } dq_batches;
 
 // Fills *batches, whatever it held. `input` and `targets` are those of a training and have its batch in dimension 0;

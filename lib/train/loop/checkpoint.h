@@ -14,7 +14,7 @@ typedef struct dq_checkpoint_part {
 
 typedef struct dq_checkpoint {
   const char *path;
-  const char *settings;            // lines `name=value`
+  const char *settings;            // lines `name=value`, which say which training it is
   const dq_checkpoint_part *parts; // [count]
   int count;
 } dq_checkpoint;
@@ -23,8 +23,9 @@ typedef struct dq_checkpoint {
 // the name before stays.
 dq_status dq_checkpoint_save(const dq_checkpoint *checkpoint, dq_error *error);
 
-// Fills the parts from the file. They do not change in a failure. DQ_BAD_INPUT: the file is no checkpoint, truncated or
-// broken, or its settings are others, of which the message has the first; DQ_SYSTEM: it cannot be read.
+// Fills checkpoint->parts[.].data from the file, with the path, settings and sizes of parts that it was saved with. A
+// failure changes nothing. DQ_BAD_INPUT: the file is no checkpoint, is truncated or broken, or has other settings; the
+// message then has the first setting that differs. DQ_SYSTEM: it cannot be read.
 dq_status dq_checkpoint_load(const dq_checkpoint *checkpoint, dq_error *error);
 
 #endif

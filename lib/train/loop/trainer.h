@@ -1,4 +1,4 @@
-// The loop over data: epochs of steps, validation, checkpoints, and the choice of what is kept.
+// The loop over data: epochs of steps, validation, checkpoints, and the choice of the epoch whose weights are kept.
 #ifndef DQ_TRAIN_LOOP_TRAINER_H
 #define DQ_TRAIN_LOOP_TRAINER_H
 
@@ -17,7 +17,7 @@ typedef struct dq_trainer_options {
   dq_data *data, *validation; // with class labels, or with a teacher any
   const dq_graph *teacher;    // its output 0 gives the targets in place of the labels; NULL: none
   bool match;                 // the outputs themselves are compared with the teacher's, in loss and validation
-  int64_t patience;           // the training ends when so many epochs in a row were not better than the best; 0: never
+  int64_t patience;           // the training ends after this number of epochs without a better one; 0: never
   bool last;                  // the model of the last epoch is kept, not the best
   const char *checkpoint;     // folder, which is made; NULL: no checkpoint is written
   int64_t checkpoint_every;   // steps between two checkpoints, beside that of each epoch; 0: none

@@ -8,7 +8,7 @@
 #include "lib/train/loop/trainer.h"
 #include "lib/train/loop/validation.h"
 
-// Where a training is. All members have 8 bytes.
+// The progress of a training. All members have 8 bytes.
 typedef struct dq_train_place {
   int64_t epoch;      // epochs that are complete
   int64_t step;       // steps made of the next one
@@ -42,15 +42,17 @@ typedef struct dq_trainer {
   int64_t first; // steps that were made before this call
 } dq_trainer;
 
-// Makes everything ready but for the place. The caller closes the trainer, also after a failure.
+// Makes all members of the trainer ready for steps, except its place. The caller closes the trainer, also after a
+// failure.
 dq_status dq_trainer_open(dq_trainer *trainer, dq_error *error);
 void dq_trainer_close(dq_trainer *trainer);
 
-// Validates the weights as they are.
+// Computes the figure of the present weights on the validation pictures. Statuses as dq_validate.
 dq_status dq_trainer_validate(const dq_trainer *trainer, dq_figure *figure, dq_error *error);
 
-// Writes the place and the states to the checkpoint, if there is one, and reads them back into the training. Of several
-// processes the first one does, and all have its status.
+// dq_trainer_save writes the place and the states of the training to the checkpoint; dq_trainer_load sets them from the
+// checkpoint. Without options->checkpoint both do nothing. Of several processes the first one writes or reads, and all
+// return its status. Statuses as dq_checkpoint_save and dq_checkpoint_load.
 dq_status dq_trainer_save(dq_trainer *trainer, dq_error *error);
 dq_status dq_trainer_load(dq_trainer *trainer, dq_error *error);
 

@@ -1,4 +1,4 @@
-// How good a model in training is, on pictures that it is not trained on.
+// The figure of a model in training, on pictures that it is not trained on.
 #ifndef DQ_TRAIN_LOOP_VALIDATION_H
 #define DQ_TRAIN_LOOP_VALIDATION_H
 
