@@ -344,7 +344,7 @@ static dq_status read_trace(dq_arrival_trace *trace, const dq_multi_run *run, co
   for (int64_t i = 0; i < trace->count; i++) {
     const dq_source *source = &run->sources[trace->arrivals[i].source];
     if (source->senders && !(source->rate > 0)) continue;
-    return dq_fail(error, DQ_BAD_INPUT, "%s: has requests of network '%s', which has %s; expected one of both", path,
+    return dq_fail(error, DQ_BAD_INPUT, "%s: has requests of network '%s', which has %s; expected one of the two", path,
                    run->names[trace->arrivals[i].source], source->senders ? "fps=" : "n=0");
   }
   return DQ_OK;

@@ -1,5 +1,6 @@
 // Several networks at once through the public interface.
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +36,15 @@ void dq_queue_defaults(dq_queue_options *options, size_t size) {
   dq_api_set_defaults(options, size, &queue_defaults, sizeof *options);
 }
 
+static dq_status fail_policy(const char *name, dq_error *error) {
+  char names[256] = "";
+  for (int i = 0; dq_job_policy_at(i); i++) {
+    const size_t at = strlen(names);
+    snprintf(names + at, sizeof names - at, "%s%s", i ? ", " : "", dq_job_policy_at(i)->name);
+  }
+  return dq_fail(error, DQ_USAGE, "policy is '%.100s', expected one of %s", name, names);
+}
+
 static dq_status open_queue(dq_queue *queue, dq_engine *engine, const dq_queue_options *options, dq_error *error) {
   dq_queue_options given = queue_defaults;
   DQ_TRY(dq_api_read_options(&given, sizeof given, options, error));
@@ -47,7 +57,7 @@ static dq_status open_queue(dq_queue *queue, dq_engine *engine, const dq_queue_o
   if (given.priorities < 1 || given.priorities > 1024)
     return dq_fail(error, DQ_USAGE, "priorities is %d, expected 1 to 1024", given.priorities);
   int policy = dq_job_policy_find(given.policy ? given.policy : "fifo");
-  if (policy < 0) return dq_fail(error, DQ_USAGE, "policy is '%.100s', which is none", given.policy);
+  if (policy < 0) return fail_policy(given.policy, error);
   int threads = dq_job_threads_find(given.threads ? given.threads : "one");
   if (threads < 0) return dq_fail(error, DQ_USAGE, "threads is '%.100s', expected one, all or auto", given.threads);
   queue->threads = threads;

@@ -62,7 +62,7 @@ static void choose(dq_plan *plan, const dq_binding *binding) {
     others += !dq_choice_is_usual(&step->choice);
   }
   if (others)
-    dq_message(plan->context, DQ_DETAIL, "by wisdom %d of %d steps are not computed as usual", others,
+    dq_message(plan->context, DQ_DETAIL, "%d of %d steps have another choice than the usual one, by wisdom", others,
                plan->step_count);
 }
 

@@ -134,7 +134,7 @@ dq_status dq_graph_order(const dq_graph *graph, dq_node **order, dq_error *error
     char label[DQ_LABEL_TEXT] = "";
     for (int n = graph->node_count - 1; n >= 0; n--)
       if (missing[n] > 0) dq_node_label(graph->nodes[n], label, sizeof label);
-    status = dq_fail(error, DQ_BAD_INPUT, "%s is part of a cycle or behind one", label);
+    status = dq_fail(error, DQ_BAD_INPUT, "%s is part of a cycle or depends on one", label);
   }
   free(missing);
   return status;

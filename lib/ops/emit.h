@@ -90,7 +90,7 @@ struct dq_emission {
 void dq_emit(dq_emission *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
 // Closes `count` braces, a line each.
 void dq_emit_close(dq_emission *to, int count);
-void dq_emit_need(dq_emission *to, dq_emit_helper helper);
+void dq_emit_need(dq_emission *to, dq_emit_helper helper); // adds a helper to those that the source defines
 
 // Adds an array of constants and returns the number in its name c0, c1, ...; -1: there are DQ_EMIT_ARRAYS already.
 // `data` must outlive the emission.
@@ -99,8 +99,9 @@ int dq_emit_constant(dq_emission *to, int type, const void *data, int64_t count)
 const char *dq_emit_input(dq_emission *to, int i, char name[16]);
 
 const char *dq_emit_type(int type); // "float", "int8_t", ...; of a computable type
-// The value, also an infinite one, as a constant that initializes a float; and as an expression of type float, which is
-// exactly the value where constants have more digits than their type as well (FLT_EVAL_METHOD).
+// Both write `value`, which may be infinite, to `text` and return `text`: dq_emit_literal as a constant that
+// initializes a float, dq_emit_real as an expression of type float, which is exactly the value also where the compiler
+// computes with more digits than those of the type (FLT_EVAL_METHOD).
 const char *dq_emit_literal(float value, char text[48]);
 const char *dq_emit_real(float value, char text[48]);
 
@@ -150,20 +151,21 @@ typedef struct dq_emit_sums {
 // counts of `to`: channels, slow_channels, exceptions. DQ_UNSUPPORTED: to->sum_bits is above 32. More arrays than
 // DQ_EMIT_ARRAYS are no failure here (to->too_many).
 dq_status dq_emit_sums_prepare(dq_emission *to, dq_emit_sums *sums);
-// What bodies print, in this order: a declaration in front of a loop over channels that ascend; in it, the declarations
-// of the factors of the channel, and what finds its first exception; then statements that store the result of a sum.
-// `channel` is an expression of the index of the channel; `sum` is the name of an int32_t variable that holds the sum
-// with its addend; `target` is an assignable expression without side effects (it is printed up to three times) of the
-// type of output 0, such as "y[0]".
+// A body prints, in this order: dq_emit_first_exception, a declaration, in front of a loop over ascending channels; in
+// the loop dq_emit_factors, the declarations of the factors of the channel, and dq_emit_next_exception, a loop that
+// finds its first exception; then dq_emit_result, statements that store the result of a sum. `channel` is an expression
+// of the index of the channel; `sum` is the name of an int32_t variable that holds the sum with its addend; `target` is
+// an assignable expression without side effects (it is printed up to three times) of the type of output 0, such as
+// "y[0]".
 void dq_emit_first_exception(dq_emission *to, const dq_emit_sums *sums);
 void dq_emit_factors(dq_emission *to, const dq_emit_sums *sums, const char *channel);
 void dq_emit_next_exception(dq_emission *to, const dq_emit_sums *sums, const char *channel);
 void dq_emit_result(dq_emission *to, const dq_emit_sums *sums, const char *channel, const char *target,
                     const char *sum);
-// The same in parts, for rows of sums. dq_emit_store prints the statement that stores the result but for exceptions.
-// Only where sums->exceptions is above 0: dq_emit_exceptions prints the head of a loop over the exceptions of the
-// channel, whose variable is `e` and which the caller closes; in it, dq_emit_correct prints an if statement that adds
-// the correction of exception `e` to `target` where `sum` is the sum of that exception.
+// The parts of dq_emit_result, for rows of sums. dq_emit_store prints the statement that stores the result but for
+// exceptions. Only where sums->exceptions is above 0: dq_emit_exceptions prints the head of a loop over the exceptions
+// of the channel, whose variable is `e` and which the caller closes; in it, dq_emit_correct prints an if statement that
+// adds the correction of exception `e` to `target` where `sum` is the sum of that exception.
 void dq_emit_store(dq_emission *to, const dq_emit_sums *sums, const char *target, const char *sum);
 void dq_emit_exceptions(dq_emission *to, const dq_emit_sums *sums, const char *channel);
 void dq_emit_correct(dq_emission *to, const dq_emit_sums *sums, const char *target, const char *sum);
@@ -188,8 +190,9 @@ typedef struct dq_emit_weights {
 // without its addend.
 dq_status dq_emit_weights_prepare(dq_emission *to, const dq_emit_weights *weights, dq_emit_sums *sums, int *number);
 
-// A convolution over one or two axes, of 8 bits, float32, or float16 with sums in float32. Sums are made row by row of
-// the output, of up to DQ_EMIT_TAPS taps at once.
+// A convolution of x0 into y0 over one or two axes, of 8 bits, float32, or float16 with sums in float32.
+// dq_emit_convolution_body prints loops that add up to DQ_EMIT_TAPS taps at once, row by row of the output, and returns
+// DQ_OK.
 typedef struct dq_emit_convolution {
   dq_conv_parameters shape;
   int weights;              // number of the array of the weights, OIHW
@@ -203,9 +206,10 @@ dq_status dq_emit_convolution_body(dq_emission *to, const dq_emit_convolution *c
 // Whether a convolution of integers is better computed column by column: all products of an output pixel at once, for
 // two pixels and several output channels at a time, from a copy of what the kernel sees.
 bool dq_emit_suits_columns(const dq_emission *to, const dq_conv_parameters *shape);
-// Sets how the weights of such a convolution lie, and spare addends.
+// Sets stride and block_outputs of the weights of such a convolution, and sums->spare, before dq_emit_weights_prepare.
 void dq_emit_columns_layout(const dq_emission *to, const dq_conv_parameters *shape, dq_emit_weights *weights,
                             dq_emit_sums *sums);
+// Prints the body of such a convolution of x0 into y0. Weights and sums are prepared. Returns DQ_OK.
 dq_status dq_emit_columns_body(dq_emission *to, const dq_emit_convolution *convolution);
 
 // Whether dq_emit_planes_body can print a convolution of integers: one input channel for each group (any number of
@@ -237,13 +241,15 @@ typedef struct dq_emit_matrices {
   int64_t a_row, a_column, b_row, b_column; // strides in elements
   const char *step;                         // what is done for elements x and y of the operands
 } dq_emit_matrices;
-// Opens two loops over the elements of a result of row r and column o at `place`; prints the loop over the products of
-// an element, in front of which the caller declares what the step changes.
+// dq_emit_matrices_open opens two loops over the elements of the result, with the row `r`, the column `o` and the index
+// `place` as variables; dq_emit_matrices_sum prints the loop over the products of an element. Between both calls the
+// caller declares the variables that matrices->step changes.
 void dq_emit_matrices_open(dq_emission *to, const dq_emit_matrices *matrices);
 void dq_emit_matrices_sum(dq_emission *to, const dq_emit_matrices *matrices);
+// Prints the body of a dq_emit_product into y0.
 void dq_emit_product_body(dq_emission *to, const dq_emit_product *product);
 
-// The end of a float32 result: an expression of the variable `name`, printed into text[300].
+// Writes the activation of the float32 variable `name` as an expression into `text` and returns `text`.
 const char *dq_emit_activation(dq_emission *to, const dq_activation *activation, const char *name, char text[300]);
 
 // Prints a loop over `count` elements of x0 that stores QuantizeLinear of each (scale, zero point `zero`, bounds low <=
@@ -253,7 +259,9 @@ const char *dq_emit_activation(dq_emission *to, const dq_activation *activation,
 // 255, their magnitudes span too many powers of 2, or there is no memory.
 bool dq_emit_levels(dq_emission *to, int64_t count, float scale, int32_t zero, int32_t low, int32_t high);
 
-// For rows (dq_operator.emit): QLinearConv and dq QConv; QLinearMatMul, dq QMatMul and dq QGemm.
+// For rows (dq_operator.emit): dq_emit_qlinear_conv prints the body of QLinearConv and dq QConv, dq_emit_qlinear_matmul
+// that of QLinearMatMul, dq QMatMul and dq QGemm. DQ_UNSUPPORTED: the form of the node has no C; DQ_SYSTEM: there is no
+// memory.
 dq_status dq_emit_qlinear_conv(dq_emission *to);
 dq_status dq_emit_qlinear_matmul(dq_emission *to);
 
@@ -262,7 +270,8 @@ dq_status dq_emit_qlinear_matmul(dq_emission *to);
 struct dq_window;
 void dq_emit_positions(dq_emission *to, const struct dq_window *window, int axis);
 
-// For rows: MaxPool, AveragePool, LpPool.
+// For rows (dq_operator.emit): print the bodies of MaxPool, AveragePool and LpPool. DQ_UNSUPPORTED: the form of the
+// node has no C.
 dq_status dq_emit_max_pool(dq_emission *to);
 dq_status dq_emit_average_pool(dq_emission *to);
 dq_status dq_emit_lp_pool(dq_emission *to);
@@ -279,23 +288,28 @@ const char *dq_emit_formula_for(const dq_operator *row, int type);
 bool dq_emit_mentions(const char *text, const char *name);
 // Whether a tensor has float16 elements that the operator computes in float32.
 bool dq_emit_is_half(const dq_emission *to, const dq_tensor *tensor);
-// Declares a variable with an element of input `i`, float for such float16; assigns an expression to one of output `o`.
+// dq_emit_load declares `variable` with the element of input `i` at the expression `index`, as float where
+// dq_emit_is_half; dq_emit_assign assigns the expression `value` to the element of output `o` at `index`.
 void dq_emit_load(dq_emission *to, int i, const char *variable, const char *index);
 void dq_emit_assign(dq_emission *to, int o, const char *index, const char *value);
-// An element of input `i` as an expression in text[100]: float for such float16, 0 or 1 for bool.
+// Writes the element of input `i` at the expression `index` as an expression into `text`: float where dq_emit_is_half,
+// 0 or 1 for bool.
 void dq_emit_element(dq_emission *to, int i, const char *index, char text[100]);
-// A formula over up to three inputs that broadcast. DQ_UNSUPPORTED: it is NULL, or not for the type.
+// Prints loops that store a formula of up to three inputs, which broadcast, in output 0. DQ_UNSUPPORTED: the formula is
+// NULL, or has no form for the type.
 dq_status dq_emit_elements(dq_emission *to, const char *formula);
-// For rows: the row's formula for the type, or what its clamp or slope says.
+// For rows (dq_operator.emit): dq_emit_elements with the formula of the row for the type, or with that of its clamp or
+// slope.
 dq_status dq_emit_formula(dq_emission *to);
-// The row's formula applied to one input after the other, x being the result so far; `end` is an expression of x.
+// Prints loops that apply the formula of the row to one input after the other, x being the result so far, and store
+// `end`, an expression of x, in output 0. Statuses as dq_emit_elements.
 dq_status dq_emit_fold(dq_emission *to, const char *end);
 
 // For rows of operators that move elements: runs the row on the numbers of the elements to find which one each element
 // of an output is, and prints loops that copy them. This is done for each output anew and takes 4 bytes for an element
 // of input 0 and 12 for one of an output, in to->arena. Input 0 is computed in the run, all other inputs are known.
-// DQ_UNSUPPORTED: input 0 is constant, another input is computed, an element comes from nowhere (padding), input 0 has
-// more than 2^24 elements, or there are more than 16 inputs or 17 outputs.
+// DQ_UNSUPPORTED: input 0 is constant, another input is computed, an element is no element of input 0 (padding), input
+// 0 has more than 2^24 elements, or there are more than 16 inputs or 17 outputs.
 dq_status dq_emit_move(dq_emission *to);
 
 #endif

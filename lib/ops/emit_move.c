@@ -90,7 +90,8 @@ static dq_status copy_by_table(dq_emission *to, int output, const origins *from)
   if (from->count > MOST) return dq_op_fail(to->op, DQ_UNSUPPORTED, "its elements move in a way that has no C yet");
   if (!places) return dq_fail_memory(to->op->error, (size_t)from->count * sizeof *places);
   for (int64_t i = 0; i < from->count; i++) {
-    if (from->numbers[i] < 0) return dq_op_fail(to->op, DQ_UNSUPPORTED, "an element of its result comes from nowhere");
+    if (from->numbers[i] < 0)
+      return dq_op_fail(to->op, DQ_UNSUPPORTED, "an element of its result is no element of its input");
     places[i] = (int32_t)from->numbers[i];
   }
   dq_emit(to, "for (int32_t i = 0; i < %" PRId64 "; i++) y%d[i] = x0[c%d[i]];", from->count, output,
@@ -114,8 +115,9 @@ static dq_status move_output(dq_emission *to, int output) {
 }
 
 dq_status dq_emit_move(dq_emission *to) {
-  if (to->op->inputs[0]->data) return dq_op_fail(to->op, DQ_UNSUPPORTED, "it moves constants");
-  if (!dq_op_known_but(to->op, 0)) return dq_op_fail(to->op, DQ_UNSUPPORTED, "what it moves is computed");
+  if (to->op->inputs[0]->data) return dq_op_fail(to->op, DQ_UNSUPPORTED, "its input is constant");
+  if (!dq_op_known_but(to->op, 0))
+    return dq_op_fail(to->op, DQ_UNSUPPORTED, "an input other than the first is computed");
   for (int o = 0; o < to->op->output_count; o++)
     if (to->op->outputs[o]) DQ_TRY(move_output(to, o));
   return DQ_OK;

@@ -23,7 +23,8 @@ static dq_status infer(dq_op *op) {
   int64_t dims[DQ_MAX_RANK];
   if (input->rank < 2)
     return dq_op_fail(op, DQ_BAD_INPUT, "the input has %d dimensions, expected 3 or more", input->rank);
-  if (dq_node_int(op->node, "p", 2) < 1) return dq_op_fail(op, DQ_BAD_INPUT, "attribute 'p' is below 1");
+  const int64_t p = dq_node_int(op->node, "p", 2);
+  if (p < 1) return dq_op_fail(op, DQ_BAD_INPUT, "attribute 'p' is %lld, expected 1 or more", (long long)p);
   for (int i = 0; i < input->rank; i++) dims[i] = i < 2 ? input->dims[i] : 1;
   return dq_op_shape(op, 0, input->type, input->rank, dims);
 }

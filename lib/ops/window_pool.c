@@ -333,7 +333,8 @@ static dq_status infer(dq_op *op) {
   const dq_tensor *input = op->inputs[0];
   dq_window window;
   int64_t dims[DQ_MAX_RANK];
-  if (dq_node_int(op->node, "p", 1) < 1) return dq_op_fail(op, DQ_BAD_INPUT, "attribute 'p' is below 1");
+  const int64_t p = dq_node_int(op->node, "p", 1);
+  if (p < 1) return dq_op_fail(op, DQ_BAD_INPUT, "attribute 'p' is %lld, expected 1 or more", (long long)p);
   DQ_TRY(dq_window_read(op, input, NULL, &window));
   dims[0] = input->dims[0];
   dims[1] = input->dims[1];

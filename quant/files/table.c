@@ -166,7 +166,7 @@ static dq_status read_amounts(dq_absorption *absorption, json_t *object, dq_aren
   for (int v = 0; v < absorption->count; v++)
     for (int64_t c = 0; c < absorption->values[v].channels; c++)
       if (!(absorption->values[v].means[c] >= 0))
-        return dq_fail(error, DQ_BAD_INPUT, "value '%s': what channel %lld gives away is below 0",
+        return dq_fail(error, DQ_BAD_INPUT, "value '%s': the amount of channel %lld is below 0",
                        absorption->values[v].value, (long long)c);
   return DQ_OK;
 }

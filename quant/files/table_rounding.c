@@ -17,7 +17,8 @@ static dq_status read_steps(dq_rounded_layer *layer, const json_t *entry, dq_are
   for (size_t i = 0; i < count; i++) {
     int steps = json_string_value(text)[i] - NO_STEP;
     if (steps < -DQ_ROUNDING_REACH || steps > DQ_ROUNDING_REACH)
-      return dq_fail(error, DQ_BAD_INPUT, "rounding of '%s': weight %zu is no number of steps", layer->output, i);
+      return dq_fail(error, DQ_BAD_INPUT, "rounding of '%s': weight %zu has the letter with code %d, expected %d to %d",
+                     layer->output, i, steps + NO_STEP, NO_STEP - DQ_ROUNDING_REACH, NO_STEP + DQ_ROUNDING_REACH);
     offsets[i] = (int8_t)steps;
   }
   layer->weights = (int64_t)count, layer->offsets = offsets;

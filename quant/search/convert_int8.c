@@ -110,8 +110,9 @@ static dq_status leave_few(conversion *c) {
                                     .agreement = -INFINITY};
   DQ_TRY(leave_layers(c, &bounds, &FEW));
   if (c->found->held)
-    dq_message(c->context, DQ_NOTE, "half of the noise or more is gone with %d layer%s in float (--all-int8: none). %s",
-               c->found->left, c->found->left == 1 ? "" : "s", dq_verdict_text(&c->report->verdict, text, sizeof text));
+    dq_message(c->context, DQ_NOTE, "%d layer%s in float avoid%s half of the noise or more (--all-int8: none). %s",
+               c->found->left, c->found->left == 1 ? "" : "s", c->found->left == 1 ? "s" : "",
+               dq_verdict_text(&c->report->verdict, text, sizeof text));
   return DQ_OK;
 }
 

@@ -50,7 +50,7 @@ refused() {
 4 function node 'twice': operator Twice of domain 'local' is not supported
 4 bfloat16 input 'x' has elements of type bfloat16, which is not supported
 2 sequences input 'x': dimension 1 ('length') is not known
-3 cycle node 'add' is part of a cycle or behind one
+3 cycle node 'add' is part of a cycle or depends on one
 3 nobody_produces node 'add': input 'ghost' is not produced by anything
 3 too_many_inputs node 'relu': 2 inputs, expected 1
 3 wrong_attribute node 'relu': attribute 'alpha' is of type int, expected float

@@ -156,7 +156,7 @@ read_model() {
 opset_6|4|opset 6, supported are 7 to 28
 opset_99|4|opset 99, supported are 7 to 28
 ir_99|4|IR version 99, supported are 3 to 14
-cycle|3|node 'add' is part of a cycle or behind one
+cycle|3|node 'add' is part of a cycle or depends on one
 nobody_produces|3|node 'add': input 'ghost' is not produced by anything
 bad_group|3|node 'conv1': 2 groups do not divide 3 input channels
 zero_stride|3|node 'conv1': attribute 'strides' holds 0, expected 1 to 2147483647

@@ -241,7 +241,7 @@ refuses_data() { # STATUS SPEC WORDS [OPTION...]
   sed 's/"steps": "./"steps": " /' t.json >broken.json
   rm b.onnx
   gives 3 dq-int8 "$models/small.onnx" --use-table broken.json -o b.onnx
-  has "is no number of steps"
+  has "weight 0 has the letter with code"
   [ ! -e b.onnx ]
 }
 
@@ -351,7 +351,7 @@ ruinous() { gives "$1" dq-int8 "$models/small.onnx" --data "npy:$x" --per-tensor
   has "On 9 pictures that nothing was fitted to, output 'y' has an SQNR of 19."
   run -1 grep -q "by the search" <<<"$output"
   gives 0 dq-int8 "${far[@]}" -o b.onnx --save-precision p.json
-  has "dq-int8: half of the noise or more is gone with 2 layers in float (--all-int8: none). On 9 pictures that nothing was fitted to, output 'y' has an SQNR of 31."
+  has "dq-int8: 2 layers in float avoid half of the noise or more (--all-int8: none). On 9 pictures that nothing was fitted to, output 'y' has an SQNR of 31."
   [ "$(grep -c "by the search" <<<"$output")" -eq 2 ]
   grep -q '"fourth": "fp32"' p.json
   grep -q '"conv2": "fp16"' p.json

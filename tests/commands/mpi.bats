@@ -81,7 +81,7 @@ facts() { grep -v 'seconds\|per_second\|memory' "$1" >"$2"; }
   trains job 2 dq-train "$shapes" "${few[@]}" --epochs 2 -o part.onnx --threads 1 --checkpoint state --time-limit 0.001s
   [[ $output == *"The time limit ended the training"* ]]
   trains job 4 dq-train "$shapes" "${few[@]}" --epochs 2 -o part.onnx --threads 1 --checkpoint state --resume
-  [[ $stderr == *"goes on behind step 1 of epoch 1"* ]]
+  [[ $stderr == *"continues after step 1 of epoch 1"* ]]
   cmp part.onnx out.onnx
 }
 

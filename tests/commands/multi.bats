@@ -83,7 +83,7 @@ needs_python() { command -v python3 >/dev/null || skip "no python3 to read JSON 
   gives 0 dq-multi "$models/small.onnx,name=first" "$models/small.onnx,name=second" "$models/small.onnx,fps=100" --trace trace --json b.json
   tells '[n["requests"] + n["unfinished"] for n in told["networks"]] == [3, 1, 4]' b.json
   gives 3 dq-multi "$models/small.onnx,name=first,fps=100" "$models/small.onnx,name=second" --trace trace
-  says "dq-multi: trace: has requests of network 'first', which has fps=; expected one of both"
+  says "dq-multi: trace: has requests of network 'first', which has fps=; expected one of the two"
 }
 
 @test "a network without senders is loaded and idle" {
@@ -96,7 +96,7 @@ needs_python() { command -v python3 >/dev/null || skip "no python3 to read JSON 
   gives 0 dq-multi "$models/small.onnx,n=0" "$models/small.onnx,fps=2,threads=all" --threads 2 --duration 1s --json b.json
   tells 'told["run"]["processor_seconds"] < 0.1' b.json # nor do those that help
   gives 3 dq-multi "$models/small.onnx,n=0,name=idle" --trace trace
-  says "dq-multi: trace: has requests of network 'idle', which has n=0; expected one of both"
+  says "dq-multi: trace: has requests of network 'idle', which has n=0; expected one of the two"
 }
 
 @test "a process without requests uses no processor time" {

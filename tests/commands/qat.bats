@@ -57,7 +57,7 @@ layers() { dq-report "$1" --csv - -q; }
   dq-train "$worse" "${few[@]}" -o whole.onnx -q
   dq-train "$worse" "${few[@]}" -o out.onnx --time-limit 0.001s --checkpoint state -q
   gives 0 dq-train "$worse" "${few[@]}" -o out.onnx --checkpoint state --resume
-  has "goes on behind step 1 of epoch 1"
+  has "continues after step 1 of epoch 1"
   cmp out.onnx whole.onnx
 }
 

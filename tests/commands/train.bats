@@ -115,8 +115,8 @@ at_least() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a >= b) }'; }
   status=0
   wait $pid || status=$?
   [ $status -eq 130 ]
-  grep -q "^dq-train: interrupted behind step [0-9]* of epoch [0-9]*$" err
-  grep -q "^hint: the same command with --resume goes on from there$" err
+  grep -q "^dq-train: interrupted after step [0-9]* of epoch [0-9]*$" err
+  grep -q "^hint: the same command with --resume continues from there$" err
   [ ! -e out.onnx ]
   [ "$(ls other)" = checkpoint ]
   # Without a checkpoint nothing is kept.
@@ -137,7 +137,7 @@ at_least() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a >= b) }'; }
   gives 0 dq-train "$worse" "${words[@]}" -o out.onnx --time-limit 0.001s --checkpoint state
   has "The time limit ended the training"
   gives 0 dq-train "$worse" "${words[@]}" -o out.onnx --checkpoint state --resume
-  has "goes on behind step 1 of epoch 1"
+  has "continues after step 1 of epoch 1"
   cmp out.onnx whole.onnx
 }
 
@@ -146,14 +146,14 @@ at_least() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a >= b) }'; }
   words=("${few[@]}")
   words[-1]=0.001
   gives 0 dq-train "$worse" "${words[@]}" --keep last -o out.onnx --checkpoint state --resume
-  has "from here on with a learning rate of 0.001 in place of 0.003"
+  has "the learning rate is 0.001 from here on, 0.003 before"
 }
 
 @test "checkpoints that do not fit" {
   dq-train "$worse" "${few[@]}" -o out.onnx --keep last --checkpoint state -q
   gives 2 dq-train "$worse" "${few[@]}" -o o.onnx --checkpoint state
   says "dq-train: state/checkpoint is there already
-hint: --resume goes on with it; remove it or give another folder to begin anew"
+hint: --resume continues from it; remove it or give another folder for a new training"
   gives 3 dq-train "$worse" "${few[@]}" -o o.onnx --checkpoint state --resume --momentum 0.5
   says "dq-train: state/checkpoint: the checkpoint is of another training: momentum=0.90000000000000002 there, momentum=0.5 here"
   gives 3 dq-train "$shapes" "${few[@]}" -o o.onnx --checkpoint state --resume
@@ -177,7 +177,7 @@ hint: --resume goes on with it; remove it or give another folder to begin anew"
   says "dq-train: state/checkpoint: not a checkpoint of dq-train"
   mkdir empty
   gives 0 dq-train "$worse" "${few[@]}" --keep last -o o.onnx --checkpoint empty --resume
-  has "empty/checkpoint is not there: the training begins"
+  has "empty/checkpoint does not exist: the training starts anew"
   gives 5 dq-train "$worse" "${few[@]}" -o p.onnx --checkpoint missing/folder
   has "missing/folder: No such file or directory"
 }

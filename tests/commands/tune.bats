@@ -50,7 +50,7 @@ algorithms() { # algorithms ARGUMENT...: of the steps of small.onnx, one a line
   cp w "$XDG_CACHE_HOME/dq/wisdom"
   [ "$(algorithms | sort -u)" = tiles ] # the file of the user
   gives 0 dq-run "$models/small.onnx" --input "x=$x" --save-output tuned --threads 1 -v
-  has "steps are not computed as usual"
+  has "steps have another choice than the usual one"
   rm -r "$XDG_CACHE_HOME/dq"
   cmp usual/y.npy tuned/y.npy
 }

@@ -111,7 +111,7 @@ static void test_lp_pool(void **state) {
           &h, DIMS(1, 1, 2, 2),
           DOUBLES(1, pow(pow(2, root) + pow(3, root), 1 / root), 4, pow(pow(5, root) + pow(6, root), 1 / root)), 1e-5);
       dq_node_set_int(h.graph, h.node, "p", 0);
-      harness_refuses(&h, DQ_BAD_INPUT, "attribute 'p' is below 1");
+      harness_refuses(&h, DQ_BAD_INPUT, "attribute 'p' is 0, expected 1 or more");
       harness_close(&h);
     }
 }

@@ -46,10 +46,10 @@ static dq_status begin_anew(dq_trainer *t, dq_error *error) {
 static dq_status resume(dq_trainer *t, dq_error *error) {
   DQ_TRY(dq_trainer_load(t, error));
   t->training.step = t->report->resumed = t->first = t->place.steps;
-  dq_message(t->context, DQ_NOTE, "goes on behind step %lld of epoch %lld", (long long)t->place.step,
+  dq_message(t->context, DQ_NOTE, "continues after step %lld of epoch %lld", (long long)t->place.step,
              (long long)t->place.epoch + 1);
   if (t->place.rate != t->options->rate.rate)
-    dq_message(t->context, DQ_NOTE, "from here on with a learning rate of %g in place of %g", t->options->rate.rate,
+    dq_message(t->context, DQ_NOTE, "the learning rate is %g from here on, %g before", t->options->rate.rate,
                t->place.rate);
   t->place.rate = t->options->rate.rate;
   return DQ_OK;
@@ -77,10 +77,10 @@ static dq_status begin(dq_trainer *t, dq_error *error) {
   if (there && t->options->resume) return resume(t, error);
   if (there) {
     dq_fail(error, DQ_USAGE, "%s is there already", path);
-    dq_error_hint(error, "--resume goes on with it; remove it or give another folder to begin anew");
+    dq_error_hint(error, "--resume continues from it; remove it or give another folder for a new training");
     return DQ_USAGE;
   }
-  if (t->options->resume) dq_message(t->context, DQ_NOTE, "%s is not there: the training begins", path);
+  if (t->options->resume) dq_message(t->context, DQ_NOTE, "%s does not exist: the training starts anew", path);
   DQ_TRY(begin_anew(t, error));
   return dq_trainer_save(t, error);
 }
@@ -238,9 +238,9 @@ static dq_status conclude(dq_trainer *t, dq_error *error) {
 // An interrupted step has changed nothing, so that everything before it can be saved.
 static dq_status interrupted(dq_trainer *t, dq_error *error) {
   DQ_TRY(dq_trainer_save(t, error));
-  dq_fail(error, DQ_CANCELLED, "interrupted behind step %lld of epoch %lld", (long long)t->place.step,
+  dq_fail(error, DQ_CANCELLED, "interrupted after step %lld of epoch %lld", (long long)t->place.step,
           (long long)t->place.epoch + 1);
-  if (t->checkpoint.path) dq_error_hint(error, "the same command with --resume goes on from there");
+  if (t->checkpoint.path) dq_error_hint(error, "the same command with --resume continues from there");
   return DQ_CANCELLED;
 }
 
