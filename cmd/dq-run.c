@@ -61,7 +61,7 @@ static const dq_option rows[] = {
      DQ_INTO(run_options, plain),
      .help = "run every node as it stands, without folding and fusing"},
     DQ_ROW_TIME_LIMIT(run_options, time_limit, .needs = "data",
-                      .help = "after this time stop behind the picture in hand; exit status 1 when pictures are left"),
+                      .help = "after this time stop with the current picture; exit status 1 when pictures are left"),
     {.name = "onnx-tests",
      .type = DQ_OPTION_FILE,
      .value = "DIR",

@@ -95,12 +95,13 @@ const char *dq_data_class_name(const dq_data *data, int64_t label);
 // The size of the input for a model that leaves it open: the common size of all pictures, else the crop of the
 // preprocessing. False: there is neither.
 bool dq_data_natural_shape(const dq_data *data, int *channels, int *height, int *width);
-// Parts of data for several inputs; other data are their own only part.
+// The number of parts of data for several inputs, and part `part`; data for one input have one part, the data
+// themselves.
 int dq_data_part_count(const dq_data *data);
 dq_data *dq_data_part(dq_data *data, int part);
 // The input that a part is for; NULL: parts are for the inputs in their order.
 const char *dq_data_part_name(const dq_data *data, int part);
-int dq_data_main_part(const dq_data *data); // whose names and labels are those of the samples
+int dq_data_main_part(const dq_data *data); // index of the part whose names and labels are those of the samples
 // The name of the preset and the fields that override it, as they were given, with a comma between both
 // ("imagenet,crop=192"); a field norm=FILE is left out; "" for none. A model can store the text, and
 // dq_data_options.preprocess accepts it. It is the same for all parts. The data owns it.
@@ -131,7 +132,7 @@ dq_status dq_data_read(const dq_data *data, int64_t index, float *values, dq_sam
 dq_status dq_data_read_batch(const dq_data *data, int64_t first, int64_t count, float *values, dq_sample_info *infos,
                              dq_error *error);
 
-// The names of the rows of presets.def; NULL after the last.
+// The name of row `index` of presets.def, from 0, static; NULL after the last.
 const char *dq_preset_name(int index);
 
 #endif

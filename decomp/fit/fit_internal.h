@@ -36,7 +36,8 @@ dq_status dq_fit_improve_input(const dq_fit_problem *p, dq_fit_factors *f, dq_er
 // that the product of both stays the same.
 dq_status dq_fit_whiten(const dq_fit_problem *p, dq_fit_factors *f, dq_error *error);
 
-// fit_matrix.c: a row-major matrix without gaps over `data`; the same with zeros in the arena (DQ_SYSTEM: no memory).
+// fit_matrix.c: dq_fit_matrix is a row-major matrix without gaps over `data`, which is not copied; dq_fit_new_matrix
+// makes such a matrix of zeros in the arena. DQ_SYSTEM: there is no memory.
 dq_matrix dq_fit_matrix(int64_t rows, int64_t columns, double *data);
 dq_status dq_fit_new_matrix(dq_matrix *m, int64_t rows, int64_t columns, dq_arena *arena, dq_error *error);
 // Stores the transpose of `from` in `to`, a matrix of from->columns x from->rows that does not overlap.

@@ -16,7 +16,8 @@ typedef struct dq_tucker_data {
 // Number of pictures that the factors are fitted to; the options have data.
 int64_t dq_tucker_data_pictures(const dq_tucker_options *options);
 
-// Folds the batch normalizations behind convolutions of the graph into these. DQ_SYSTEM: there is no memory.
+// Folds each batch normalization that follows a convolution of the graph into the convolution. DQ_SYSTEM: there is no
+// memory.
 dq_status dq_tucker_data_fold(dq_graph *graph, dq_error *error);
 
 // Fills the table of response errors of every job without a reason, from one run over the pictures, or from several

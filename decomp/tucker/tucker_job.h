@@ -63,13 +63,15 @@ dq_status dq_tucker_examine(dq_tucker_job *job, const dq_tensor *tensors, bool o
 // decomp/tucker/tucker_matrix.c: whether a node is a product with a constant matrix that can be decomposed.
 bool dq_tucker_is_matrix(const dq_node *node);
 #define DQ_TUCKER_MATRIX_MOMENTS ((size_t)1 << 30) // matrices whose moments take more bytes are not fitted to data
-// Does what dq_tucker_examine does, for such a node.
+// Does what dq_tucker_examine does, for a product with a constant matrix.
 dq_status dq_tucker_matrix_examine(dq_tucker_job *job, const dq_tensor *tensors, bool on_data, dq_arena *arena,
                                    dq_error *error);
-// Replaces such a node in the graph by products with the two factors of the job. DQ_SYSTEM: there is no memory.
+// Replaces job->node, a product with a constant matrix, in the graph by products with the two factors of the job.
+// DQ_SYSTEM: there is no memory.
 dq_status dq_tucker_matrix_place(dq_graph *graph, dq_tucker_job *job, dq_error *error);
-// Replaces such a node by MatMul and Add with another weight ([out][in][1][1], copied) and another bias ([out], which
-// the graph reads from then on); for copies of a graph that trials run. DQ_SYSTEM: there is no memory.
+// Replaces `node`, a product with a constant matrix, by MatMul and Add with another weight ([out][in][1][1], copied)
+// and another bias ([out], which the graph reads from then on); for copies of a graph that trials run. DQ_SYSTEM: there
+// is no memory.
 dq_status dq_tucker_matrix_replace(dq_graph *graph, dq_node *node, const dq_tensor *weight, dq_tensor *bias,
                                    dq_error *error);
 

@@ -98,17 +98,17 @@ int dq_api_count(const char *const *names);
 dq_status dq_api_shapes(const char *const *texts, const dq_graph *const *graphs, int graph_count, int64_t batch,
                         dq_arena *arena, dq_shape_request *request, dq_error *error);
 
-// Checks a `batch` of options, and makes of it what the model takes. `data` may be NULL. Fails as dq_settle_batch, and
-// with DQ_USAGE.
+// Checks *batch, a value of options, and sets it to 1 where the model fixes its batch (dq_settle_batch, whose statuses
+// it returns). `data` may be NULL. DQ_USAGE: *batch is out of its range.
 dq_status dq_api_batch(int64_t *batch, const dq_model *model, const dq_shape_request *shapes, dq_data *data,
                        dq_error *error);
 
-// Converts options of a network (NULL: the defaults) to those of a session, and stores its batch. *settings points into
-// the arena. DQ_USAGE: an option is not valid, or a transform of the model failed.
+// Converts options of a network (NULL: the defaults) to those of a session, *settings, and stores their batch in
+// *batch. *settings points into the arena. DQ_USAGE: an option is not valid, or a transform of the model failed.
 dq_status dq_api_session(dq_session_options *settings, int64_t *batch, const dq_model *model,
                          const dq_network_options *options, dq_arena *arena, dq_error *error);
-// Fills *array with a tensor (an input or output) of that name; returns 1. A tensor whose shape is not known yet has no
-// elements either.
+// Fills *array with a tensor, an input or output with the name `name`; returns 1. A tensor whose shape is not known yet
+// has no elements either.
 int dq_api_array(const dq_tensor *tensor, const char *name, dq_array *array);
 
 // DQ_USAGE: a transform of the model failed, so that it can only be freed.

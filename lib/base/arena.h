@@ -34,7 +34,7 @@ void dq_arena_release(dq_arena *arena, const void *memory);
 
 // Bytes that are allocated at present.
 size_t dq_arena_bytes(const dq_arena *arena);
-// The budget that the arena was made with, which neither of both owns; NULL: none.
+// The budget that the arena was made with, which the arena does not own; NULL: none.
 dq_budget *dq_arena_budget(const dq_arena *arena);
 // Whether any allocation has failed so far. A library that allocates from the arena and then reports a broken input may
 // in truth have had no memory.

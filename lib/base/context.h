@@ -48,12 +48,12 @@ void dq_message(const dq_context *context, dq_severity severity, const char *for
 // Reports that `done` of `total` steps of the work `what` are finished.
 void dq_progress(const dq_context *context, const char *what, int64_t done, int64_t total);
 
-// The processes that run the same work.
+// The processes that run the same work: context->processes; NULL: this one alone.
 static inline const dq_processes *dq_processes_of(const dq_context *context) {
   return context ? context->processes : NULL;
 }
 
-bool dq_deadline_passed(const dq_context *context); // false without a deadline
+bool dq_deadline_passed(const dq_context *context); // whether the deadline has passed; false without a deadline
 
 // Whether context->stop is set; the deadline does not count.
 bool dq_is_stopped(const dq_context *context);

@@ -27,7 +27,8 @@ unsigned dq_cpu_with_implied(unsigned features);
 // feature for the feature with all that it presupposes. DQ_USAGE: an unknown name.
 dq_status dq_cpu_mask_parse(const char *text, unsigned *mask, dq_error *error);
 
-// Writes the names of a set, such as "avx2,avx512", or "c" for the empty set, into `text` and returns `text`.
+// Writes the names of a set, such as "avx2,avx512", or "c" for the empty set, into text[size], cut off where it is
+// longer, and returns `text`.
 const char *dq_cpu_mask_text(unsigned mask, char *text, size_t size);
 
 #endif

@@ -27,7 +27,7 @@ typedef struct dq_processes {
   void (*broadcast)(void *user, void *data, size_t bytes, int root);
 } dq_processes;
 
-// In all functions `processes` NULL is a job of one process.
+// The index of this process, and the number of processes. In all functions `processes` NULL is a job of one process.
 static inline int dq_process_index(const dq_processes *processes) { return processes ? processes->index : 0; }
 static inline int dq_process_count(const dq_processes *processes) { return processes ? processes->count : 1; }
 

@@ -54,14 +54,14 @@ dq_status dq_codegen_emit_step(dq_codegen *made, dq_codegen_parts *parts, int in
 // Prints the array of output `o`, which is a constant, and the statement that copies it.
 void dq_codegen_constant_output(dq_codegen *made, dq_codegen_parts *parts, int o);
 
-// Writes definitions of the helpers of a set.
+// Writes definitions in C of the helpers of a set (bits 1 << dq_emit_helper).
 void dq_codegen_helpers(FILE *to, unsigned helpers, dq_emit_target target);
 // Writes a text as part of a comment: no end of a comment, no control characters, no backslash.
 void dq_codegen_comment(FILE *to, const char *text);
 // Writes a comment on a step of the first call of a function: operator, name, types and shapes, and which other steps
 // call it.
 void dq_codegen_describe(FILE *to, const dq_codegen *made, const dq_codegen_parts *parts, int step);
-// Writes the header.
+// Writes the C header of the emitted network.
 void dq_codegen_header(FILE *to, const dq_codegen *made);
 // Writes the declaration of the network's function, without a semicolon.
 void dq_codegen_declaration(FILE *to, const dq_codegen *made);

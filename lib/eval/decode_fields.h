@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// exp(x), bounded at exp(20): larger sizes are nonsense, and the bound keeps them finite.
+// exp(x), bounded at exp(20), which keeps the sizes of boxes finite; no box is that large.
 static inline double dq_bounded_exp(double x) { return exp(x < 20 ? x : 20); }
 
 // Whether `count` fields, `step` apart, are finite. What comes of one that is NaN or infinite may look like any box

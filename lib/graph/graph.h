@@ -137,7 +137,7 @@ dq_graph *dq_graph_copy(const dq_graph *graph);
 // The name of a value is unique in its graph; no value has the name "". Functions that make a value or a name return
 // NULL when there is no memory.
 
-dq_value *dq_graph_find(const dq_graph *graph, const char *name); // NULL: there is none of that name
+dq_value *dq_graph_find(const dq_graph *graph, const char *name); // the value of that name; NULL: there is none
 // The value of that name, which is made when the graph has none.
 dq_value *dq_graph_add_value(dq_graph *graph, const char *name);
 // A new value whose name begins with `base`.
@@ -187,7 +187,8 @@ dq_status dq_graph_order(const dq_graph *graph, dq_node **order, dq_error *error
 
 // ---- Facts about the model ----
 
-int64_t dq_graph_opset(const dq_graph *graph, const char *domain); // version; 0: the model does not import the domain
+// The version of the opset of a domain that the model imports; 0: the model does not import the domain.
+int64_t dq_graph_opset(const dq_graph *graph, const char *domain);
 // Sets the version of a domain, which is imported when it was not. DQ_SYSTEM: there is no memory.
 dq_status dq_graph_set_opset(dq_graph *graph, const char *domain, int64_t version, dq_error *error);
 // A metadata property of the model; NULL: there is none of that key.

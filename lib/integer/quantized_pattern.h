@@ -33,15 +33,16 @@ typedef struct dq_quantized_end {
   int64_t low, high; // bounds of the result as integers
   bool alone;        // nothing else reads the values between `node` and `quantize`
 } dq_quantized_end;
-// Reads such an end into *end. False: `quantize` is no QuantizeLinear of this form.
+// Fills *end from `quantize`. False: `quantize` is no QuantizeLinear of the form of dq_quantized_end.
 bool dq_read_end(dq_graph *copy, dq_node *quantize, dq_quantized_end *end);
 
 // Makes `node` a node of operator `op_type` (static text) of the domain dq with inputs[count], which are copied, and
 // without attributes. A last input of NULL is left out.
 dq_status dq_become(dq_graph *copy, dq_node *node, const char *op_type, dq_value *const *inputs, int count,
                     dq_error *error);
-// Makes end->node such a node, with its own attributes and the bounds of `end`, which computes the output of
-// end->quantize. The QuantizeLinear and the activation in front of it are removed.
+// Makes end->node a node of operator `op_type` of the domain dq, as dq_become does but with the attributes of end->node
+// and the bounds of `end`; it then computes the output of end->quantize. The QuantizeLinear and the activation in front
+// of it are removed.
 dq_status dq_apply_end(dq_graph *copy, const dq_quantized_end *end, const char *op_type, dq_value *const *inputs,
                        int count, dq_error *error);
 // Sets the attributes clamp_low and clamp_high of a node of the domain dq where the bounds are narrower than the type.
@@ -57,7 +58,8 @@ dq_status dq_form_table(dq_graph *copy, const dq_quantized_end *end, const dq_co
                         dq_error *error);
 // Replaces Add, Sub or Mul of two quantized values by dq.QAdd, dq.QSub or dq.QMul.
 dq_status dq_form_pair(dq_graph *copy, const dq_quantized_end *end, dq_error *error);
-// Makes a Concat of quantized values read integers; those with other parameters than the result go through dq.QTable.
+// Makes the Concat end->node of quantized values read the integers; operands with other parameters than the result are
+// requantized by dq.QTable first.
 dq_status dq_form_concat(dq_graph *copy, const dq_quantized_end *end, dq_error *error);
 // Replaces Conv, ConvTranspose, Gemm or MatMul of quantized values by dq.QConv, dq.QGemm or dq.QMatMul.
 dq_status dq_form_product(dq_graph *copy, const dq_quantized_end *end, dq_error *error);

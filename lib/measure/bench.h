@@ -22,7 +22,7 @@ dq_status dq_spread_of(dq_spread *spread, const double *values, int64_t count, d
 
 // Sorts `count` numbers, none of them NaN, the least first.
 void dq_sort_ascending(double *values, int64_t count);
-// The quantile p (0 to 1) of ascending values, count >= 1, as above.
+// The quantile p (0 to 1) of ascending values, count >= 1, interpolated as by dq_spread_of.
 double dq_quantile(const double *sorted, int64_t count, double p);
 
 // Why the times are not reliable (too few runs, a long tail, a drift), as a static phrase; NULL when they are steady.

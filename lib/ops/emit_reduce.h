@@ -6,7 +6,7 @@
 #include "lib/ops/reduce.h"
 
 // Opens loops over the sets of a reduction; in them `set` is the number of the set and `base` its first element.
-// Returns the number of braces, which the caller closes behind the line "set++;".
+// Returns the number of braces, which the caller closes after the line "set++;".
 int dq_emit_sets(dq_emission *to, const dq_reduction *plan);
 // Opens loops over the elements of a set; in them `at` is the element. Returns the number of braces.
 int dq_emit_members(dq_emission *to, const dq_reduction *plan);

@@ -16,7 +16,7 @@ enum {
 
 // Whether the sums of the node are added over processes.
 bool dq_adds_over_processes(const dq_op *op);
-bool dq_leaves_blocks(const dq_op *op); // DQ_BLOCKS_OF_PROCESSES
+bool dq_leaves_blocks(const dq_op *op); // whether output 0 of the node has blocks (DQ_BLOCKS_OF_PROCESSES)
 
 // For a sum over `rows` rows of this process, the same number for each picture: dq_first_shard is the first shard of
 // the whole sum that this process computes (0 where the node does not add over processes), dq_process_blocks the number

@@ -70,7 +70,7 @@ bool dq_float_product(const dq_node *node, dq_product *product);
 
 // ---- For products with a layout ----
 
-// Output and input channels of all groups.
+// The number of output channels, and of input channels, of all groups together.
 static inline int64_t dq_product_outputs(const dq_product *product) { return product->groups * product->outputs; }
 static inline int64_t dq_product_inputs(const dq_product *product) { return product->groups * product->inputs; }
 
@@ -88,7 +88,7 @@ static inline int64_t dq_product_at(const dq_product *product, int64_t output, i
 // none, as for transposed convolutions with groups and stacks of matrices.
 int dq_product_channel_axis(const dq_product *product);
 
-// Dimensions of the data, which are those of the result; 0: the weight does not tell.
+// Dimensions of the data, which are those of the result; 0: they do not follow from the weight.
 static inline int dq_product_data_rank(const dq_product *product, const dq_tensor *weight) {
   return product->kind != DQ_MATRIX_PRODUCT && weight->rank > 2 ? weight->rank : 0;
 }
@@ -100,11 +100,11 @@ bool dq_product_is_plain(const dq_product *product);
 
 // ---- For operator files ----
 
-// These fill *product for dq_operator.product, except the layout. A convolution or transposed convolution with the
-// attribute "group":
+// These functions fill *product for dq_operator.product, except the layout. dq_describe_convolution: for a convolution
+// or transposed convolution with the attribute "group".
 void dq_describe_convolution(const dq_node *node, dq_product_kind kind, dq_product_operands at, dq_product *product);
-// a product of stacks of matrices (MatMul), and one of two matrices with the attributes of Gemm. Where only the first
-// operand is constant, it becomes the weight and the second the data.
+// dq_describe_matmul: for a product of stacks of matrices (MatMul); dq_describe_gemm: for a product of two matrices
+// with the attributes of Gemm. Where only the first operand is constant, it becomes the weight and the second the data.
 void dq_describe_matmul(const dq_node *node, dq_product_operands at, dq_product *product);
 void dq_describe_gemm(const dq_node *node, dq_product_operands at, dq_product *product);
 

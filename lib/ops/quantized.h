@@ -28,7 +28,8 @@ dq_status dq_read_zero_points(const dq_op *op, int i, int type, int64_t channels
                               dq_zero_points *zero_points);
 // Reads the elements again into zero_points->values, at run time, for an input that is computed.
 void dq_fill_zero_points(const dq_op *op, int i, const dq_zero_points *zero_points);
-// Reads scales in the same form (float32; float16 is widened before); the elements must be known.
+// Reads the scales of input `i` (float32; float16 is widened before), with the same numbers of elements and the same
+// statuses as dq_read_zero_points; the elements must be known.
 dq_status dq_read_scales(const dq_op *op, int i, int64_t channels, int64_t stacked, dq_arena *arena, dq_scales *scales);
 
 // Positions of the inputs that say how sums become 8 bits; rows of domain dq may leave out y_scale and
@@ -38,8 +39,8 @@ typedef struct dq_requantization_inputs {
   int bias; // int32; DQ_NO_INPUT or left out: none
 } dq_requantization_inputs;
 
-// The positions of the operands of a product on integers, which requantizes its int32 sums; requantization NULL: which
-// gives the sums.
+// The positions of the operands of a product on integers that requantizes its int32 sums, or, with requantization NULL,
+// whose result is the sums.
 dq_product_operands dq_integer_operands(int data, int data_zero_point, int weight, int weight_zero_point,
                                         const dq_requantization_inputs *requantization);
 

@@ -36,7 +36,7 @@ void dq_fill_elements(void *to, int64_t count, size_t size, const void *value);
 // Copies the elements of input 0 to output 0 in the same order, unless both are at the same place. Returns DQ_OK.
 dq_status dq_run_copy(dq_op *op);
 
-// Whether the node has input `i` and its elements are known, or it has none.
+// Whether the node has input `i`, and the elements of this input are known or their number is 0.
 static inline bool dq_op_readable(const dq_op *op, int i) {
   const dq_tensor *input = dq_op_input(op, i);
   return input && (input->data || dq_tensor_count(input) == 0);

@@ -40,11 +40,11 @@ dq_status dq_window_read(const dq_op *op, const dq_tensor *input, const int64_t 
 // are 0. `kernel` and statuses as dq_window_read.
 dq_status dq_window_lists(const dq_op *op, int rank, const int64_t *kernel, dq_window *window);
 
-// Reads these, the pads and auto_pad: everything that a node says before the size of its input is known. Statuses as
-// dq_window_read.
+// Reads kernel, strides, dilations, pads and auto_pad, all that does not depend on the size of the input; output is 0.
+// Statuses as dq_window_read.
 dq_status dq_window_check(const dq_op *op, int rank, const int64_t *kernel, dq_window *window);
 
-// Checks the same of a pool, whose kernel_shape gives the number of axes; for dq_operator.check.
+// Makes the checks of dq_window_check for a pool, whose kernel_shape gives the number of axes; for dq_operator.check.
 dq_status dq_pool_check(const dq_op *op);
 
 typedef enum dq_auto_pad { DQ_PAD_NOTSET, DQ_PAD_VALID, DQ_PAD_SAME_UPPER, DQ_PAD_SAME_LOWER } dq_auto_pad;

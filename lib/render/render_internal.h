@@ -120,7 +120,7 @@ extern const char dq_chart_style[];
 void dq_report_print_charts(const dq_report *report, FILE *stream);
 // Writes a value as the layout says, with its unit.
 void dq_chart_print_value(FILE *stream, const dq_chart_layout *layout, double value);
-// Writes a coordinate: up to 2 digits behind the point, none when there are none.
+// Writes a coordinate: up to 2 decimals, without trailing zeros.
 void dq_chart_print_number(FILE *stream, double value);
 void dq_chart_print_tracks(FILE *stream, const dq_chart *chart); // writes a chart of DQ_CHART_TRACKS as SVG
 dq_status dq_report_print_html(const dq_report *report, FILE *stream, dq_error *error);

@@ -27,7 +27,7 @@ typedef enum dq_column_type {
   DQ_COLUMN_INT,         // all digits
   DQ_COLUMN_COUNT,       // MACs, parameters: 352.54 M
   DQ_COLUMN_BYTES,       // 4.7 MB
-  DQ_COLUMN_REAL,        // `decimals` digits behind the point
+  DQ_COLUMN_REAL,        // with `decimals` decimals
   DQ_COLUMN_SIGNIFICANT, // `decimals` significant digits: scales, errors
   DQ_COLUMN_PERCENT,     // the number is in percent or percentage points
   DQ_COLUMN_BOOL,        // yes, no

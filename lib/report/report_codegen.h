@@ -6,8 +6,8 @@
 #include "lib/codegen/verify.h"
 #include "lib/render/report.h"
 
-// Adds what the emitted network needs, its steps with `steps`, and how it compares with the executor (NULL: it was not
-// compared).
+// Adds a table of the memory and the counts of the emitted network, with `steps` one of its steps, and one of the
+// comparison with the executor (NULL: none).
 void dq_report_codegen(dq_report *report, const dq_codegen *made, bool steps, const dq_codegen_comparison *comparison);
 
 #endif

@@ -89,7 +89,7 @@ void dq_report_interface(dq_report *report, const dq_cost *cost) {
                        "on: give those it was made for with --shape NAME=N,3,224,224.",
                        cost->sizes.misfit.message);
   else if (*cost->sizes_option)
-    dq_report_add_note(report, "The file leaves sizes open and nobody gave them: figures are for %s (%s).",
+    dq_report_add_note(report, "The file leaves sizes open, and no option gives them: figures are for %s (%s).",
                        cost->sizes_text, cost->sizes_option);
   if (cost->incomplete)
     dq_report_add_note(

@@ -35,7 +35,7 @@ static const dq_table_layout training_layout = {"training", NULL, training_colum
 static const dq_chart_layout loss_layout = {
     "Loss", "Mean over the steps of each epoch.", DQ_CHART_COLUMNS, {"loss", NULL}, DQ_COLUMN_REAL, 4, NULL};
 static const dq_chart_layout figure_layout = {"Validation",
-                                              "The figure behind each epoch; the line is the model before.",
+                                              "The figure after each epoch; the line is the model before.",
                                               DQ_CHART_COLUMNS,
                                               {"figure", NULL},
                                               DQ_COLUMN_REAL,
@@ -86,7 +86,7 @@ void dq_report_train(dq_report *report, const dq_train_report *training) {
   for (int64_t i = 0; i < training->count; i++) put_epoch(table, training, i);
   put_training(report, training);
   put_charts(report, training);
-  if (training->out_of_time) dq_report_add_note(report, "The time limit ended the training; --resume goes on.");
+  if (training->out_of_time) dq_report_add_note(report, "The time limit ended the training; --resume continues it.");
   if (training->out_of_patience)
     dq_report_add_note(report, "The training ended because no further epoch was better than the best.");
 }

@@ -92,8 +92,9 @@ dq_status dq_training_optimizer(const dq_training *training, dq_optimizer *optim
 // dq_plan_run, after which nothing is updated either.
 dq_status dq_training_step(dq_training *training, dq_optimizer *optimizer, double rate, double *loss, dq_error *error);
 
-// The elements of all trained weights and running statistics, one behind the other, which dq_training_save copies to
-// `state` and dq_training_restore back.
+// The state of a training: the elements of all trained weights and running statistics, one after the other.
+// dq_training_elements is their number; dq_training_save copies them to state[dq_training_elements], and
+// dq_training_restore copies them back.
 int64_t dq_training_elements(const dq_training *training);
 void dq_training_save(const dq_training *training, float *state);
 void dq_training_restore(dq_training *training, const float *state);

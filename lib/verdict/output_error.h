@@ -77,7 +77,7 @@ const char *dq_noise_reason(const dq_noise_change *change, double confidence, ch
 
 // The member `mean` of dq_noise_compare: mean of ln(before / after) over the pictures.
 double dq_noise_ratio(const double *before, const double *after, int64_t pictures);
-// dq_noise_is_less of dq_noise_compare.
+// The result of dq_noise_is_less for the change that dq_noise_compare gives for these arrays.
 bool dq_noise_fell(const double *before, const double *after, int64_t pictures, double confidence);
 
 // Values for `confidence`. If the noise did not change, a mean would lie above two standard errors by chance in one of

@@ -25,8 +25,9 @@ int64_t dq_evaluated_pictures(int64_t pictures);
 // The number of pictures, of `pictures`, that a trial takes ranges from: those that it is not judged on, and at most
 // `most`. A single picture serves for ranges and judgement.
 int64_t dq_trial_pictures(int64_t pictures, int64_t most);
-// Writes the order of trials to order[pictures]: the dq_evaluated_pictures(pictures) that they are judged on come last
-// and are spread evenly over all of them, as are the first ones of the others, however many. A list may be sorted.
+// Writes the order of trials to order[pictures]: the dq_evaluated_pictures(pictures) that they are judged on come last.
+// They are spread evenly over all pictures, because a list may be sorted by class; the others come first, in an order
+// of which every beginning is spread evenly as well.
 void dq_trial_order(int64_t *order, int64_t pictures);
 // Opens a view of the first `pictures` of the data in the order of trials. The caller frees it. DQ_SYSTEM: there is no
 // memory.

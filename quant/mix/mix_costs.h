@@ -1,4 +1,4 @@
-// What units and conversions cost, as it was measured: seconds, relative noise at the outputs, bytes of weights.
+// The measured costs of units and conversions: seconds, relative noise at the outputs, bytes of weights.
 #ifndef DQ_QUANT_MIX_COSTS_H
 #define DQ_QUANT_MIX_COSTS_H
 
@@ -23,16 +23,17 @@ typedef struct dq_mix_costs {
   double *value_noise; // [value * DQ_PRECISIONS + to]: of rounding a value whose producer has other precision
 } dq_mix_costs;
 
-// Costs of which nothing is known. The arena owns the arrays.
+// Fills *costs for the network, without any measurement. The arena owns the arrays. DQ_SYSTEM: there is no memory.
 dq_status dq_mix_costs_open(dq_mix_costs *costs, const dq_mix_network *network, dq_arena *arena, dq_error *error);
 
-// Adds the times of the steps of a form that was run (dq_mix_form_run) beside the network in float32, which took
-// `float32` seconds: clocks that have changed since the first call count by that. DQ_SYSTEM: there is no memory.
+// Adds the times of the steps of a form that was run (dq_mix_form_run) in turns with the network in float32, which took
+// `float32` seconds. Times are multiplied by costs->float32 / float32, so that changes of the clock of the processor
+// since the first call do not count. DQ_SYSTEM: there is no memory.
 dq_status dq_mix_costs_add_times(dq_mix_costs *costs, const dq_mix_form *form, double float32, dq_arena *arena,
                                  dq_error *error);
 
-// The means of units are those behind units of the same precision; what a unit takes longer or shorter behind others is
-// a part of the conversions, which may so take less than no time.
+// The time of a unit is its mean time when its inputs have its own precision. Where an input has another precision, the
+// difference from that time is a part of the time of the conversion, which may therefore be below 0.
 
 // Adjusts the noises so that the sum for a choice comes closer to what was measured: each term of the sum is multiplied
 // by (measured / sum) to the power of `power`, above 0 and up to 1 (R. Gordon, R. Bender, G. T. Herman, Algebraic
@@ -46,14 +47,15 @@ typedef struct dq_mix_observation {
   double noise;
   double before; // as the costs predicted it before it was measured
 } dq_mix_observation;
-// Adjusts the noises by all observations one after another, in 200 sweeps whose power falls from 1/2 to 1/42. Where no
-// noises have all these sums, the errors are shared.
+// Adjusts the noises by all observations one after another (dq_mix_costs_correct_noise), in 200 sweeps whose power
+// falls from 1/2 to 1/42. Where no noises give all observed sums, the errors are divided among the observations.
 void dq_mix_costs_fit_noise(dq_mix_costs *costs, const dq_mix_observation *observed, int count);
 
-// The seconds of a conversion: as it was measured, else by the elements from those that were.
+// The seconds of the conversion of value `value` from one precision to another: the mean of its measurements; without
+// any, an estimate from its elements and the measured conversions between the same precisions.
 double dq_mix_conversion_seconds(const dq_mix_costs *costs, int value, int from, int to);
 
-// What the sum of the costs says of a choice. Seconds are such that those of the network in float32 are costs->float32.
+// The sums of the costs for a choice. Seconds are scaled so that those of the network in float32 are costs->float32.
 typedef struct dq_mix_prediction {
   double seconds, noise;
   double conversions; // of the seconds

@@ -26,7 +26,8 @@ typedef struct dq_mix_search_state {
 
 // ---- mix_points.c ----
 
-// Adds a point with a choice, unless there is one with the same precisions. *added (may be NULL) is the point.
+// Adds a point with a choice, unless there is one with the same precisions. *added (may be NULL) receives the new
+// point, which stays there until the next one is added; NULL: there was such a point.
 dq_status dq_mix_add_choice(dq_mix_search_state *search, const char *name, dq_mix_kind kind, const uint8_t *choice,
                             dq_mix_point **added);
 // Adds a point with the precisions of a map of the caller. DQ_SYSTEM: there is no memory.

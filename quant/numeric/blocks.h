@@ -27,8 +27,9 @@ bool dq_taps_of(dq_taps *taps, const dq_node *node);
 // read. False also where the weight is not input 1 of the node.
 bool dq_taps_of_weight(dq_taps *taps, const dq_node *node, const dq_tensor *weight);
 
-// In memory the weights of an output channel stand channel by channel, in the sum kernel place by kernel place. These
-// map the place of a tap in the sum to its place in memory (both 0 to depth - 1), and back.
+// In memory the weights of an output channel stand channel by channel, in the sum kernel place by kernel place.
+// dq_tap_within gives the place in memory of tap `tap` of the sum (both 0 to depth - 1), dq_tap_of the tap at place
+// `within` in memory.
 static inline int64_t dq_tap_within(const dq_taps *taps, int64_t tap) {
   return tap % taps->channels * taps->window + tap / taps->channels;
 }
@@ -36,7 +37,7 @@ static inline int64_t dq_tap_of(const dq_taps *taps, int64_t within) {
   return within % taps->window * taps->channels + within / taps->window;
 }
 
-// Index of an element of the weight.
+// The index in the weight of the element of output channel `output` at place `tap` of the sum.
 static inline int64_t dq_tap_at(const dq_taps *taps, int64_t output, int64_t tap) {
   return output * taps->output_step + dq_tap_within(taps, tap) * taps->step;
 }

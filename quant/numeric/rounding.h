@@ -77,7 +77,7 @@ typedef struct dq_rounding_method {
 const dq_rounding_method *dq_rounding_method_at(int index); // "nearest", then rounding.def; NULL after the last
 const dq_rounding_method *dq_rounding_method_find(const char *name); // NULL: there is none of that name
 
-// Whether the method, NULL where nobody chose one, leaves every weight rounded to the nearest.
+// Whether the method (NULL: none was chosen) leaves every weight rounded to the nearest.
 static inline bool dq_rounds_to_nearest(const dq_rounding_method *method) { return !method || !method->round; }
 
 // ---- For methods ----

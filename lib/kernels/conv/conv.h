@@ -21,7 +21,8 @@ typedef enum dq_conv_choice {
 const char *dq_conv_choice_name(dq_conv_choice choice);
 // Whether the results of a choice have the bits that are defined below, whatever the shape.
 bool dq_conv_same_bits(dq_conv_choice choice);
-// Whether the choice is an algorithm that dq_conv_tuning may name: one that is also taken by cost.
+// Whether dq_conv_tuning.algorithm may be the choice: an algorithm that has a cost and whose results have the bits that
+// are defined below.
 bool dq_conv_is_candidate(dq_conv_choice choice);
 
 // DQ_BAD_INPUT: a size is below 1 (the batch below 0), pads are negative, groups do not divide the channels, a window

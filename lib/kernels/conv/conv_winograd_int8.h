@@ -31,13 +31,13 @@ typedef struct dq_winograd_band {
   uint32_t *workspace;     // of dq_winograd_int8_workspace
   dq_winograd_output form; // of the outputs of a channel, but for `from` and its stride; `to` is scratch for its rows
 } dq_winograd_band;
-// Words of the workspace in which a thread makes the outputs of bands of so many columns.
+// Words of the workspace of a thread that computes the outputs of bands of `columns` columns.
 size_t dq_winograd_int8_workspace(const dq_conv_plan *plan, int64_t columns);
-// The outputs of panels of output channels `from` to end - 1.
+// Computes the outputs of the panels `from` to end - 1 of output channels.
 void dq_winograd_int8_outputs(const dq_winograd_band *band, int64_t from, int64_t end);
 
-// The products of a panel of weights, tile->a, with the values of `tiles` tiles at a place, to sums of c_stride
-// columns.
+// Multiplies a panel of weights, tile->a, by the values of `tiles` tiles at a place and stores the products in `sums`,
+// whose rows are tile->c_stride apart.
 static inline void dq_winograd_multiply(const dq_conv_plan *plan, dq_tile *tile, const float *values, float *sums,
                                         int64_t tiles) {
   const int64_t width = plan->multiply->columns;

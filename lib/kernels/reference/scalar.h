@@ -5,7 +5,7 @@
 #include "lib/kernels/reference/forms.h"
 #include "lib/kernels/reference/function.h"
 
-// The comparisons are written as the vector instructions behave: a NaN in x stays.
+// The activation of x (dq_activation_kind). The comparisons give what the vector instructions give: a NaN in x stays.
 static inline float dq_activate(const dq_activation *activation, float x) {
   switch (activation->kind) {
   case DQ_ACTIVATION_NONE: return x;
@@ -19,7 +19,8 @@ static inline float dq_activate(const dq_activation *activation, float x) {
   return x;
 }
 
-// The end of element (i, j) of a matrix product: alpha, the addend, the activation.
+// The result of element (i, j) of a matrix product from its sum: alpha times the sum, plus the addend, then the
+// activation.
 static inline float dq_gemm_finish(const dq_gemm_parameters *p, float sum, int64_t i, int64_t j) {
   if (p->alpha != 1.0f) sum *= p->alpha;
   if (p->addend) {
@@ -74,7 +75,8 @@ static inline uint32_t *dq_start_line(const dq_expansion *e, int64_t line, const
   return words + e->first;
 }
 
-// The bounds of an activation in the form of dq_tile: a slope `alpha` below 0 (leaky), or a clamp to [low, high].
+// An activation in the form of dq_tile: a slope `alpha` below 0 (leaky), or a clamp to [low, high]. dq_bounded applies
+// it to x; dq_activation_bounds makes it of a dq_activation other than SILU.
 typedef struct dq_bounds {
   bool leaky;
   float low, high, alpha;
