@@ -25,7 +25,7 @@ enum {
   DQ_TYPES_ALL = DQ_TYPES_NUMBER | (1 << DQ_BOOL), // everything operators compute with
 };
 
-const char *dq_dtype_name(int type); // "float32"; a static text for unknown numbers as well
+const char *dq_dtype_name(int type); // such as "float32"; static, also for an unknown type
 bool dq_dtype_computable(int type);  // whether operators compute with the type: DQ_TYPES_ALL
 int dq_dtype_bits(int type);         // bits of an element; 0 for strings and unknown types
 size_t dq_dtype_size(int type);      // bytes of an element of a computable type, else 0

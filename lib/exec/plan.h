@@ -36,7 +36,8 @@ typedef struct dq_binding {
 // a node that dq cannot run; DQ_SYSTEM: the plan needs more than context->budget has left.
 dq_status dq_plan_bind(dq_plan **plan, const dq_schedule *schedule, const dq_binding *binding,
                        const dq_context *context, dq_error *error);
-// Schedules the graph and binds the schedule, which the plan then owns. `request` and `binding` may be NULL.
+// Schedules the graph and binds the schedule, which the plan then owns. `request` and `binding` may be NULL. Statuses
+// as dq_schedule_new and dq_plan_bind.
 dq_status dq_plan_new(dq_plan **plan, const dq_graph *graph, const dq_shape_request *request, const dq_binding *binding,
                       const dq_context *context, dq_error *error);
 void dq_plan_free(dq_plan *plan); // NULL is allowed
@@ -113,8 +114,8 @@ const char *dq_plan_output_name(const dq_plan *plan, int i);
 // Whether the shape of output `i` is the same in every run; that of the boxes which a NonMaxSuppression keeps is not.
 bool dq_plan_output_fixed(const dq_plan *plan, int i);
 
-// Bytes that binding needs in addition to those of the schedule (dq_schedule_bytes). Both depend on the processor, the
-// workspace also on the number of threads.
+// Bytes that binding needs in addition to those of the schedule (dq_schedule_bytes). Both fields depend on the
+// instruction sets of the processor, `workspace` also on the number of threads.
 typedef struct dq_plan_memory {
   size_t packed;    // packed operands of all steps
   size_t workspace; // scratch that the steps share: the most that one of them needs

@@ -156,7 +156,7 @@ const char *dq_graph_fresh_name(dq_graph *graph, const char *base);
 // ---- Nodes ----
 
 // Inserts a node of the domain ai.onnx in front of position `at` (graph->node_count: at the end). Producers
-// and users are known from the next dq_graph_index on. Takes time in proportion to the nodes behind the new one. NULL:
+// and users are known from the next dq_graph_index on. The time grows with the number of nodes after the new one. NULL:
 // there is no memory.
 dq_node *dq_graph_add_node(dq_graph *graph, int at, const char *op_type, const char *name, int input_count,
                            dq_value *const *inputs, int output_count, dq_value *const *outputs);

@@ -204,7 +204,7 @@ typedef struct dq_emit_convolution {
 dq_status dq_emit_convolution_body(dq_emission *to, const dq_emit_convolution *convolution);
 
 // Whether a convolution of integers is better computed column by column: all products of an output pixel at once, for
-// two pixels and several output channels at a time, from a copy of what the kernel sees.
+// two pixels and several output channels at a time, from a copy of the inputs of all taps.
 bool dq_emit_suits_columns(const dq_emission *to, const dq_conv_parameters *shape);
 // Sets stride and block_outputs of the weights of such a convolution, and sums->spare, before dq_emit_weights_prepare.
 void dq_emit_columns_layout(const dq_emission *to, const dq_conv_parameters *shape, dq_emit_weights *weights,

@@ -217,9 +217,10 @@ dq_status dq_op_check(dq_op *op);
 dq_status dq_op_infer(dq_op *op);
 dq_status dq_op_prepare(dq_op *op, dq_arena *arena);
 dq_status dq_op_run(dq_op *op);
-// Lets `op`, a second form of the node of `origin` with inputs and outputs of its own, run with what preparing `origin`
-// made, which must outlive it; what runs change is copied into `arena`. op->context must have the instruction sets and
-// the number of threads of that of `origin`. The caller sets op->scratch. DQ_SYSTEM: there is no memory.
+// Lets `op`, which stands for the same node as `origin` and has its own inputs and outputs, run with the state that
+// dq_op_prepare made for `origin`; `origin` must outlive `op`. The parts of the state that a run changes are copied
+// into `arena`. op->context must have the instruction sets and the number of threads of origin->context. The caller
+// sets op->scratch. DQ_SYSTEM: there is no memory.
 dq_status dq_op_share(dq_op *op, const dq_op *origin, dq_arena *arena);
 
 // ---- For operator files ----

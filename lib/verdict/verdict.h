@@ -75,7 +75,7 @@ extern const dq_verdict_bounds dq_ruinous_bounds;
 // Whether a part is below 10 dB, or an output keeps fewer than 90 % of its answers and a part is below 20 dB: answers
 // between nearly equal scores change without much noise.
 bool dq_verdict_is_ruinous(const dq_verdict *verdict);
-// Whether a part is below 20 dB.
+// Whether the SQNR of any part is below 20 dB.
 bool dq_verdict_is_doubtful(const dq_verdict *verdict);
 // Whether the verdict reaches the bounds. A bound is not reached where the verdict has no part or no answers to compare
 // with it.

@@ -52,7 +52,8 @@ dq_status dq_mix_observe(dq_mix_search_state *search, const dq_mix_observation *
 // search->observed. *found, which may be NULL, receives the observation. Statuses as dq_mix_make and dq_evaluate.
 dq_status dq_mix_try(dq_mix_search_state *search, const uint8_t *choice, dq_mix_observation *found);
 bool dq_mix_was_tried(const dq_mix_search_state *search, const uint8_t *choice); // whether an observation has it
-// Corrects the noises of the costs by all observations, then by those of points.
+// Fits the noises of report->costs (dq_mix_costs_fit_noise) to all of search->observed, then once more to the
+// observations of the choices of report->points. DQ_SYSTEM: there is no memory.
 dq_status dq_mix_correct(dq_mix_search_state *search);
 // Sets predicted.noise of all points that have a choice, by the costs as they are.
 void dq_mix_predict_noises(dq_mix_search_state *search);

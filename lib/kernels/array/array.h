@@ -41,8 +41,9 @@ dq_lookup_function *dq_lookup(unsigned cpu);
 // The function that transposes matrices of elements of 4 bytes of any type (dq_columns of forms.h, without `ends`),
 // static, for the features `cpu`; NULL: loops over elements are as fast.
 dq_f32_columns_function *dq_transpose_32(unsigned cpu);
-// Finds two lines that give a table of 256 bytes, proven on all bytes, in about 0.1 ms. False: there are none, as the
-// table is not convex or a rounding falls otherwise, or this machine looks bytes up as quickly.
+// Finds the two lines (dq_ramps of forms.h) whose rounded maximum is table[x] for every x from 0 to 255, and checks all
+// 256 entries; it takes about 0.1 ms. False: no two lines were found that give every entry, or a lookup in the table is
+// as fast for the features `cpu`.
 bool dq_ramps_find(unsigned cpu, const uint8_t *table, dq_ramps *ramps);
 // The function that computes two lines (dq_ramps of forms.h), static, for the features `cpu`.
 dq_ramps_function *dq_ramps_of(unsigned cpu);

@@ -19,7 +19,7 @@ typedef struct dq_matrix_product {
   void *scratch; // scratch of the product alone
 } dq_matrix_product;
 typedef void dq_matrix_multiply(const dq_matrix_product *product);
-// Words of scratch that dq_matrix_multiply needs for a product with so many columns.
+// Words of scratch that dq_matrix_multiply needs for a product with `columns` columns.
 typedef size_t dq_matrix_product_scratch(const dq_conv_plan *plan, int64_t columns, bool transposed, int threads);
 
 // Products in one sum.
@@ -30,7 +30,8 @@ static inline int64_t dq_matrix_depth(const dq_conv_plan *plan) {
 
 bool dq_matrix_applicable(const dq_conv_plan *plan); // whether the plan is of float32
 
-// im2col (conv_matrix.c).
+// im2col (conv_matrix.c). Both pack functions read weights as OIHW and the bias as [out_channels] (NULL: none), and
+// write the words that the packed_words function of their form counts.
 size_t dq_matrix_packed_words(const dq_conv_plan *plan);
 size_t dq_matrix_words(const dq_conv_plan *plan); // words of the matrix of one group
 size_t dq_matrix_scratch_words(const dq_conv_plan *plan, int threads, dq_matrix_product_scratch *product_scratch);
@@ -43,7 +44,8 @@ void dq_matrix_fill(const dq_conv_call *call, const float *input, float *matrix)
 dq_matrix_product dq_matrix_group(const dq_conv_call *call, int64_t image, int64_t group);
 void dq_matrix_run(const dq_conv_call *call, dq_matrix_multiply *multiply, dq_matrix_product_scratch *product_scratch);
 
-// im2row (conv_rows.c): the matrix of one strip of outputs at a time.
+// im2row (conv_rows.c): fills and multiplies the matrix of a strip (some outputs in row-major order), then that of the
+// next strip. dq_rows_pack adds to the words of dq_matrix_pack the offsets of the taps, unless the plan is flat.
 void dq_rows_prepare(dq_conv_plan *plan);
 size_t dq_rows_packed_words(const dq_conv_plan *plan);
 size_t dq_rows_scratch_words(const dq_conv_plan *plan, int threads, dq_matrix_product_scratch *product_scratch);
