@@ -13,10 +13,6 @@ enum {
   WINDOW_LOADS = WINDOW_TAPS + 1,
 };
 
-// Rows at once, at most: WINDOW_ROWS with stride 1 in strips whose loads are of lanes, as those of small planes are,
-// which stay in the first level of the cache. Others were slower with more than SOME_ROWS.
-#define MOST_ROWS(stride, inner) ((stride) == 1 && !(inner) ? WINDOW_ROWS : SOME_ROWS)
-
 static const element zeros[(WINDOW_TAPS - 1) * DQ_WINDOW_DILATION + 2 * WINDOW_LANES] = {0};
 
 // A vector of columns of outputs.
@@ -95,51 +91,63 @@ static inline __attribute__((always_inline)) void window_block(const dq_plane_wi
   }
 }
 
-// Rows of the next block where `left` are left: two blocks that are alike are faster than a whole one and a small rest.
-static inline int64_t next_rows(int64_t left, int64_t most) {
-  return left <= most ? left : left < 2 * most ? (left + 1) / 2 : most;
-}
+// What blocks of one plane share.
+#define WINDOW_PLANE                                                                                                   \
+  const int64_t step = stride == 1 ? w->dilation : 1;                                                                  \
+  const element *input = (const element *)w->input + plane * w->in_height * w->in_width;                               \
+  element *output = (element *)w->output + plane * w->out_height * w->out_width;                                       \
+  vector weights[WINDOW_TAPS * WINDOW_TAPS];                                                                           \
+  const element *numbers = (const element *)w->weights + plane * kernel * kernel;                                      \
+  _Pragma("GCC unroll 25") for (int k = 0; k < kernel * kernel; k++) weights[k] = W(set)(numbers[k]);                  \
+  const vector bias = W(set)(w->bias ? ((const element *)w->bias)[plane] : 0)
+#define WINDOW_BLOCK(rows) window_block(w, input, output, weights, bias, y, strip, kernel, stride, rows, inner)
 
-// A strip of one plane: rows from `y` on, `step` apart, below `end`.
+// A strip of one plane: rows from `y` on, `step` apart, below the last row.
 static inline __attribute__((always_inline)) void window_rows(const dq_plane_window *w, int64_t plane, int64_t y,
                                                               const window_strip *strip, const int kernel,
                                                               const int stride, const bool inner) {
-  const int64_t step = stride == 1 ? w->dilation : 1;
+  WINDOW_PLANE;
+  for (; y + 3 * step < w->end_row; y += SOME_ROWS * step) WINDOW_BLOCK(4);
+  if (y + 2 * step < w->end_row) WINDOW_BLOCK(3);
+  else if (y + step < w->end_row) WINDOW_BLOCK(2);
+  else if (y < w->end_row) WINDOW_BLOCK(1);
+}
+
+// The same with up to WINDOW_ROWS rows at once where loads are of lanes. Two blocks that are alike are faster than a
+// whole one and a small rest.
+static inline __attribute__((always_inline)) void window_rows_by_case(const dq_plane_window *w, int64_t plane,
+                                                                      int64_t y, const window_strip *strip,
+                                                                      const int kernel, const int stride,
+                                                                      const bool inner) {
+  WINDOW_PLANE;
+  const int most = stride == 1 && !inner ? WINDOW_ROWS : SOME_ROWS;
   int64_t left = step == 1 ? w->end_row - y : (w->end_row - y + step - 1) / step;
-  const bool small = kernel > 3 || w->out_width <= WINDOW_LANES; // or there is more work for each value that is read
-  const int64_t most = MOST_ROWS(stride, inner) > SOME_ROWS && small ? WINDOW_ROWS : SOME_ROWS;
-  const element *input = (const element *)w->input + plane * w->in_height * w->in_width;
-  element *output = (element *)w->output + plane * w->out_height * w->out_width;
-  vector weights[WINDOW_TAPS * WINDOW_TAPS];
-  const element *numbers = (const element *)w->weights + plane * kernel * kernel;
-#pragma GCC unroll 25
-  for (int k = 0; k < kernel * kernel; k++) weights[k] = W(set)(numbers[k]);
-  const vector bias = W(set)(w->bias ? ((const element *)w->bias)[plane] : 0);
-#define WINDOW_BLOCK(rows)                                                                                             \
+#define WINDOW_CASE(rows)                                                                                              \
   case rows:                                                                                                           \
-    if (rows <= MOST_ROWS(stride, inner))                                                                              \
-      window_block(w, input, output, weights, bias, y, strip, kernel, stride, rows, inner);                            \
+    if (rows <= most) WINDOW_BLOCK(rows);                                                                              \
     break;
   for (int64_t rows; left > 0; left -= rows, y += rows * step) {
-    rows = next_rows(left, most);
+    rows = left <= most ? left : left < 2 * most ? (left + 1) / 2 : most;
     switch (rows) {
-      WINDOW_BLOCK(1)
-      WINDOW_BLOCK(2)
-      WINDOW_BLOCK(3)
-      WINDOW_BLOCK(4)
+      WINDOW_CASE(1)
+      WINDOW_CASE(2)
+      WINDOW_CASE(3)
+      WINDOW_CASE(4)
 #if WINDOW_ROWS > 4
-      WINDOW_BLOCK(5)
-      WINDOW_BLOCK(6)
-      WINDOW_BLOCK(7)
-      WINDOW_BLOCK(8)
+      WINDOW_CASE(5)
+      WINDOW_CASE(6)
+      WINDOW_CASE(7)
+      WINDOW_CASE(8)
 #endif
     }
   }
-#undef WINDOW_BLOCK
+#undef WINDOW_CASE
 }
+#undef WINDOW_BLOCK
+#undef WINDOW_PLANE
 
 static inline __attribute__((always_inline)) void window_planes(const dq_plane_window *form, const int kernel,
-                                                                const int stride) {
+                                                                const int stride, const bool by_case) {
   const dq_plane_window copy = *form, *w = &copy; // which no store can change
   const int64_t step = stride == 1 ? w->dilation : 1;
   const int64_t reach = load_at(w, loads(kernel, stride) - 1, stride) + WINDOW_LANES;
@@ -147,16 +155,23 @@ static inline __attribute__((always_inline)) void window_planes(const dq_plane_w
     const window_strip strip = window_columns(w, x, kernel, stride);
     bool inner = strip.input >= 0 && x + WINDOW_LANES <= w->out_width && strip.input + reach <= w->in_width;
     for (int64_t plane = 0; plane < w->planes; plane++)
-      for (int64_t first = 0; first < step; first++)
-        if (inner) window_rows(w, plane, w->first_row + first, &strip, kernel, stride, true);
-        else window_rows(w, plane, w->first_row + first, &strip, kernel, stride, false);
+      for (int64_t y = w->first_row; y < w->first_row + step; y++)
+        if (inner && by_case) window_rows_by_case(w, plane, y, &strip, kernel, stride, true);
+        else if (by_case) window_rows_by_case(w, plane, y, &strip, kernel, stride, false);
+        else if (inner) window_rows(w, plane, y, &strip, kernel, stride, true);
+        else window_rows(w, plane, y, &strip, kernel, stride, false);
   }
 }
 
-static void window_3_1(const dq_plane_window *w) { window_planes(w, 3, 1); }
-static void window_3_2(const dq_plane_window *w) { window_planes(w, 3, 2); }
-static void window_5_1(const dq_plane_window *w) { window_planes(w, 5, 1); }
-static void window_5_2(const dq_plane_window *w) { window_planes(w, 5, 2); }
+// By case or in a loop of four rows: what was faster for each kernel.
+static void window_3_1_wide(const dq_plane_window *w) { window_planes(w, 3, 1, false); }
+static void window_3_1_small(const dq_plane_window *w) { window_planes(w, 3, 1, true); }
+static void window_3_1(const dq_plane_window *w) {
+  (WINDOW_ROWS > SOME_ROWS && w->out_width <= WINDOW_LANES ? window_3_1_small : window_3_1_wide)(w);
+}
+static void window_3_2(const dq_plane_window *w) { window_planes(w, 3, 2, true); }
+static void window_5_1(const dq_plane_window *w) { window_planes(w, 5, 1, true); }
+static void window_5_2(const dq_plane_window *w) { window_planes(w, 5, 2, true); }
 
 void WINDOW_FUNCTION(const dq_plane_window *w) {
   static void (*const windows[2][2])(const dq_plane_window *) = {{window_3_1, window_3_2}, {window_5_1, window_5_2}};
