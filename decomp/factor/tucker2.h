@@ -87,8 +87,9 @@ dq_status dq_tucker2_store(dq_tucker2 *factors, const dq_hosvd *hosvd, const dq_
 
 // Mixes the channels between the factors by an orthogonal matrix, in place, so that all of these channels have similar
 // norms (decomp/factor/balance.c); the product of the factors stays the same. Only the group and the ranks of `factors`
-// are read; `dims` are those of the weight. `input` and `output` may be NULL (a mode that stays whole).
-// dq_tucker2_factors and dq_tucker2_store call it.
+// are read; `dims` are those of the weight, and the arrays have the layout of the tensors of dq_tucker2. `input` and
+// `output` may be NULL (a mode that stays whole). dq_tucker2_factors and dq_tucker2_store call it. DQ_SYSTEM: there is
+// no memory.
 dq_status dq_tucker2_spread(const dq_tucker2 *factors, const int64_t dims[4], double *input, double *core,
                             double *output, dq_error *error);
 

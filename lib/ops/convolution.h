@@ -14,7 +14,8 @@ typedef struct dq_convolution {
 } dq_convolution;
 
 // The check of any convolution for dq_operator.check: its attributes, and its weight and bias where they are constant.
-// `weight` and `bias` are positions among the inputs; bias -1: the operator has none. DQ_BAD_INPUT or DQ_UNSUPPORTED.
+// `weight` and `bias` are positions among the inputs; bias -1: the operator has none. DQ_BAD_INPUT: a shape, `group` or
+// an attribute of the window is wrong; DQ_UNSUPPORTED: there are too many spatial dimensions.
 dq_status dq_convolution_check(const dq_op *op, int weight, int bias);
 
 // Parts of that check; each returns DQ_BAD_INPUT where its condition does not hold. A weight must have 3 dimensions or

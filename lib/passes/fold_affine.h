@@ -10,8 +10,8 @@
 dq_node *dq_affine_convolution(const dq_node *node);
 
 // Folds: y = factor x + shift over the output channels of the convolution becomes weights `W factor` and bias
-// `b factor + shift`, computed in double. Of a BatchNormalization the factor is scale / sqrt(variance + epsilon)
-// and the shift that of its input less mean times factor. New weights and bias replace the old ones in
+// `b factor + shift`, computed in double. For a BatchNormalization, factor = scale / sqrt(variance + epsilon) and shift
+// = bias - mean factor. New weights and bias replace the old ones in
 // `convolution`, which now produces the output of `node`; `node` is removed. Nothing is done when the new weights
 // are not finite, or when float16 would not hold them as well as the old. DQ_BAD_INPUT: variance + epsilon is not
 // positive, or a constant has another length than the channels; DQ_SYSTEM: there is no memory.

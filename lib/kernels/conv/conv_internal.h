@@ -63,8 +63,8 @@ int64_t dq_conv_tap_offset(const dq_conv_plan *plan, int64_t ky, int64_t kx);
 static inline int64_t dq_conv_plane_words(const dq_conv_plan *plan) {
   return plan->planes.slots_height * plan->planes.slots_width * plan->planes.height * plan->planes.width;
 }
-// Fills offsets[group_words * taps] with the offsets in words under output 0 in planes that follow each other, in the
-// order (word of channels, tap).
+// Fills offsets[group_words][taps] with the place, in words from the first expanded plane of a group, of the word that
+// output 0 multiplies by each tap. Planes are dq_conv_plane_words apart.
 void dq_conv_pack_offsets(const dq_conv_plan *plan, int64_t *offsets);
 
 // The words of one line of a horizontal slot: words 0 to first - 1 and end to width - 1 are padding, the others come
