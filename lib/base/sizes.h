@@ -13,6 +13,8 @@ static inline bool dq_mul_i64(int64_t a, int64_t b, int64_t *product) { return !
 static inline bool dq_add_i64(int64_t a, int64_t b, int64_t *sum) { return !__builtin_add_overflow(a, b, sum); }
 static inline int64_t dq_min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t dq_max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
+// The quotient rounded down; b is not 0.
+static inline int64_t dq_floor_div_i64(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
 // The least multiple of `multiple` (> 0) that is not below `value`; the caller makes sure that it fits.
 static inline size_t dq_round_up(size_t value, size_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "lib/base/sizes.h"
 #include "lib/kernels/reference/scalar.h"
 
 enum { LEVELS = 512 };
@@ -94,12 +95,10 @@ typedef struct bounds {
   int lower_count, upper_count;
 } bounds;
 
-static int64_t floor_division(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
-
 // Adds the bound sum M >= edge.
 static void add_bound(bounds *b, int64_t sum, int64_t edge) {
-  if (sum > 0) b->lower[b->lower_count++] = -floor_division(-edge, sum);
-  if (sum < 0) b->upper[b->upper_count++] = floor_division(edge, sum);
+  if (sum > 0) b->lower[b->lower_count++] = -dq_floor_div_i64(-edge, sum);
+  if (sum < 0) b->upper[b->upper_count++] = dq_floor_div_i64(edge, sum);
 }
 
 static void find_bounds(const dq_float_requantization *d, const steps *s, int shift, bounds *b) {

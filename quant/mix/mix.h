@@ -64,7 +64,7 @@ typedef struct dq_mix_point {
   dq_time_ratio ratio; // to the network in float32
   double noise;        // relative noise on the pictures of trials
   double foreseen;     // the noise as the costs predicted it before it was measured; without a choice 0
-  double other_noise;  // measured noise on pictures that no trial used
+  double other_noise;  // measured noise on pictures that no trial used, unless there is but one
   int64_t bytes;       // of all weights
   double drop;         // of the first figure, in percentage points
   dq_result figures;

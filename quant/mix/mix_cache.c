@@ -10,7 +10,7 @@
 #include "quant/mix/mix_internal.h"
 
 static const char SCHEMA[] = "dq-mix";
-enum { VERSION = 2, HASH_TEXT = 17, PLACE_TEXT = DQ_MACHINE_TEXT + 64 };
+enum { VERSION = 3, HASH_TEXT = 17, PLACE_TEXT = DQ_MACHINE_TEXT + 64 };
 
 // ---- What the measurements are of ----
 

@@ -12,6 +12,7 @@ typedef struct dq_mix_search_state {
   dq_mix_report *report;
   dq_mix_maker maker;
   dq_graph *whole; // with all layers in 8 bits, when it was made here: it owns the table; NULL: from the cache
+  dq_data *turns;  // pictures of trials, and behind them others
   dq_evaluator trial, other;    // on the pictures of trials, and on the same number of pictures that no trial uses
   bool evaluates;               // both evaluators are open
   dq_mix_observation *observed; // [observed_count]
@@ -44,7 +45,8 @@ void dq_mix_rank(dq_mix_search_state *search);
 
 // ---- mix_trials.c ----
 
-// Opens both evaluators, if they are not open. Statuses as dq_evaluator_open.
+// Opens both evaluators, if they are not open. Pictures take turns over the list (dq_mix_turns); a warning reports
+// where there is a single one, which then is in both. Statuses as dq_evaluator_open.
 dq_status dq_mix_open_evaluators(dq_mix_search_state *search);
 // Appends an observation, whose choice is copied, to search->observed. Nothing is corrected yet (dq_mix_correct).
 dq_status dq_mix_observe(dq_mix_search_state *search, const dq_mix_observation *observation);

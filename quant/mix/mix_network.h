@@ -3,7 +3,7 @@
 #define DQ_QUANT_MIX_NETWORK_H
 
 #include "quant/int8/int8.h"
-#include "quant/mix/mix_front.h"
+#include "quant/search/mix_front.h"
 
 enum { DQ_MIX_MOST_STEPS = 4096 }; // of a run; the search takes the square of it, and arrays of it lie on the stack
 

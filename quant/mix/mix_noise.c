@@ -16,6 +16,29 @@ typedef struct noise_search {
   dq_error *error;
 } noise_search;
 
+// ---- Pictures ----
+
+// Number i of `parts` pictures, one from each part of the list: at a place in it that moves by the golden ratio.
+static int64_t picture_at(int64_t i, int64_t pictures, int64_t parts) {
+  const uint64_t place = (uint32_t)((uint64_t)i * UINT32_C(0x9e3779b9));
+  const int64_t first = i * pictures / parts, end = (i + 1) * pictures / parts;
+  return first + (int64_t)(place * (uint64_t)(end - first) >> 32);
+}
+
+// The sequence of Thue and Morse: 0 1 1 0 1 0 0 1 ...
+static bool is_tried(int64_t i) { return __builtin_parityll((unsigned long long)i); }
+
+void dq_mix_turns(int64_t *order, int64_t pictures, int64_t tried, int64_t others) {
+  int64_t of_trials = 0, of_others = tried;
+  for (int64_t i = 0; i < tried + others; i++) {
+    const int64_t picture = picture_at(i, pictures, tried + others);
+    if (is_tried(i) && of_trials < tried) order[of_trials++] = picture;
+    else order[of_others++] = picture;
+  }
+}
+
+// ---- Noise ----
+
 dq_status dq_mix_noise_of(dq_evaluator *evaluator, const dq_graph *form, double *noise, dq_arena *arena,
                           dq_error *error) {
   dq_score score = {.noise = DQ_NEW_ARRAY(arena, evaluator->what.pictures, double)};
@@ -116,10 +139,9 @@ static dq_status measure_rounding(noise_search *search, int precision) {
   enum { PICTURES = 2 }; // values make like noise on all pictures
   dq_int8_options whole = *search->maker->int8;
   dq_sensitivity found;
-  int64_t pictures = search->options->pictures < PICTURES ? search->options->pictures : PICTURES;
   whole.start = &search->maker->whole.table;
-  const dq_sensitivity_options options = {.int8 = &whole, .ranking = true, .pictures = pictures};
-  DQ_TRY(dq_sensitivity_measure(&found, search->maker->graph, search->maker->data, &options, search->context,
+  const dq_sensitivity_options options = {.int8 = &whole, .ranking = true, .pictures = PICTURES};
+  DQ_TRY(dq_sensitivity_measure(&found, search->maker->graph, search->options->data, &options, search->context,
                                 search->arena, search->error));
   for (int l = 0; l < found.count; l++) add_layer(search, &found.layers[l], precision);
   DQ_TRY(measure_trials(search, precision));
@@ -144,8 +166,8 @@ dq_status dq_mix_noise_measure(dq_mix_costs *costs, dq_mix_maker *maker, const d
       .costs = costs, .maker = maker, .options = options, .context = context, .arena = arena, .error = error};
   const dq_evaluator_options judged = {.graph = maker->graph,
                                        .shapes = &maker->int8->shapes,
-                                       .data = maker->data,
-                                       .pictures = options->pictures,
+                                       .data = options->data,
+                                       .pictures = dq_data_count(options->data),
                                        .decode = maker->int8->decode,
                                        .batch = maker->int8->batch};
   dq_status status = dq_evaluator_open(&search.evaluator, &judged, context, arena, error);

@@ -4,8 +4,15 @@
 
 #include "quant/mix/mix_costs.h"
 
+// Which of `pictures` are those of trials, and which are others that no trial sees, tried + others of them together, at
+// most all: one from each of as many equal parts of the list, at a place that moves from part to part, so that neither
+// a list that is sorted by class nor one in which classes alternate gives either of them one class. They take turns in
+// the order of Thue and Morse: of each two neighbours one is tried, of each four the outer two or the inner two. Those
+// of trials come first in order[tried + others]; `others` is `tried` or one more.
+void dq_mix_turns(int64_t *order, int64_t pictures, int64_t tried, int64_t others);
+
 typedef struct dq_mix_noise_options {
-  int64_t pictures;      // the first ones of the data
+  dq_data *data;         // all of its pictures
   double seconds_trials; // about how long the trials take; where single units would take longer, neighbouring units are
                          // measured together and their noise is divided equally
 } dq_mix_noise_options;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/sizes.h"
 #include "quant/mix/mix_internal.h"
 #include "quant/mix/mix_noise.h"
 
@@ -45,9 +46,25 @@ static dq_status time_pairs(dq_mix_search_state *search, dq_mix_form *forms) {
   return DQ_OK;
 }
 
+// Of pictures of trials, fewer where a run takes longer: what is measured on others says less of them.
+static dq_status measure_noises(dq_mix_search_state *search, double once) {
+  static const double SLOW = 0.002, SLOWEST = 0.02; // seconds of a run
+  enum { SOME = 32, FEW = 8 };
+  DQ_TRY(dq_mix_open_evaluators(search));
+  int64_t tried = search->report->tried;
+  int64_t pictures = once > SLOW ? dq_min_i64(tried, once > SLOWEST ? FEW : SOME) : tried;
+  int64_t *spread = DQ_NEW_ARRAY(search->arena, pictures, int64_t);
+  dq_mix_noise_options noise = {.seconds_trials = search->options->seconds};
+  if (!spread) return dq_fail_memory(search->error, 0);
+  for (int64_t i = 0; i < pictures; i++) spread[i] = i * tried / pictures;
+  DQ_TRY(dq_data_view(&noise.data, search->turns, spread, pictures, search->error));
+  dq_status status = dq_mix_noise_measure(&search->report->costs, &search->maker, &noise, search->context,
+                                          search->arena, search->error);
+  dq_data_free(noise.data);
+  return status;
+}
+
 dq_status dq_mix_measure_costs(dq_mix_search_state *search) {
-  static const double SLOW = 0.02; // seconds of a run, from which on fewer pictures do
-  const dq_mix_options *options = search->options;
   dq_mix_form forms[FORMS] = {{0}};
   DQ_TRY(dq_mix_costs_open(&search->report->costs, &search->report->network, search->arena, search->error));
   dq_status status = DQ_OK;
@@ -55,13 +72,7 @@ dq_status dq_mix_measure_costs(dq_mix_search_state *search) {
     status = time_pairs(search, forms);
     for (int f = 0; f < FORMS; f++) dq_mix_form_close(&forms[f]);
   }
-  double once = forms[FORMS - 1].seconds;
-  if (status != DQ_OK) return status;
-  int64_t count = dq_data_count(options->data), pictures = once > SLOW ? 4 : 16;
-  const dq_mix_noise_options noise = {.pictures = pictures < count ? pictures : count,
-                                      .seconds_trials = options->seconds};
-  return dq_mix_noise_measure(&search->report->costs, &search->maker, &noise, search->context, search->arena,
-                              search->error);
+  return status == DQ_OK ? measure_noises(search, forms[FORMS - 1].seconds) : status;
 }
 
 // ---- The front ----

@@ -26,12 +26,11 @@ static int64_t most_pictures(const dq_mix_search_state *search) {
   return fit < LEAST ? LEAST : dq_min_i64(fit, most);
 }
 
-static dq_status open_one(dq_mix_search_state *search, dq_evaluator *evaluator, dq_data *data, int64_t first,
-                          int64_t pictures) {
+static dq_status open_one(dq_mix_search_state *search, dq_evaluator *evaluator, int64_t first, int64_t pictures) {
   const dq_int8_options *int8 = search->options->int8;
   const dq_evaluator_options what = {.graph = search->graph,
                                      .shapes = &int8->shapes,
-                                     .data = data,
+                                     .data = search->turns,
                                      .first = first,
                                      .pictures = pictures,
                                      .decode = int8->decode,
@@ -39,16 +38,31 @@ static dq_status open_one(dq_mix_search_state *search, dq_evaluator *evaluator, 
   return dq_evaluator_open(evaluator, &what, &search->quiet, search->arena, search->error);
 }
 
+// The pictures of trials, and behind them the others; a single picture is both.
+static dq_status open_turns(dq_mix_search_state *search, dq_data *data) {
+  dq_mix_report *report = search->report;
+  int64_t most = most_pictures(search), count = dq_data_count(data);
+  report->others = dq_min_i64((count + 1) / 2, most);
+  report->tried = dq_min_i64(count / 2, most);
+  int64_t *order = DQ_NEW_ARRAY(search->arena, report->tried + report->others, int64_t);
+  if (!order) return dq_fail_memory(search->error, 0);
+  dq_mix_turns(order, count, report->tried, report->others);
+  DQ_TRY(dq_data_view(&search->turns, data, order, report->tried + report->others, search->error));
+  if (report->tried) return DQ_OK;
+  report->tried = 1;
+  dq_message(
+      search->context, DQ_WARNING,
+      "a single picture to judge on: its noise decides trials, and 'Other pictures' has that of the same picture");
+  return DQ_OK;
+}
+
 dq_status dq_mix_open_evaluators(dq_mix_search_state *search) {
   dq_mix_report *report = search->report;
-  dq_data *data = search->options->eval ? search->options->eval : search->options->data;
-  int64_t most = most_pictures(search), count = dq_data_count(data);
   if (search->evaluates) return DQ_OK;
   search->evaluates = true;
-  report->others = dq_min_i64((count + 1) / 2, most);
-  report->tried = count > 1 ? dq_min_i64(count / 2, most) : 1;
-  DQ_TRY(open_one(search, &search->trial, data, 0, report->tried));
-  return open_one(search, &search->other, data, count - report->others, report->others);
+  DQ_TRY(open_turns(search, search->options->eval ? search->options->eval : search->options->data));
+  DQ_TRY(open_one(search, &search->trial, 0, report->tried));
+  return open_one(search, &search->other, dq_data_count(search->turns) - report->others, report->others);
 }
 
 // ---- Trials ----

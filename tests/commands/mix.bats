@@ -89,7 +89,7 @@ begin() { # the files of the search, in a folder of the test
   gives 3 dq-mix "$root/datasets/shapes.onnx" "${data[@]}" --threads 2 "${cache[@]}"
   has "another machine, build of dq or number of threads"
   has "without --resume the file is written anew"
-  for edit in 's/"rounds": 2/"rounds": 9/' 's/"unit_noise"/"unit_nose"/' 's/"choice": "2/"choice": "7/' 's/"version": 2/"version": 3/' '$d' \
+  for edit in 's/"rounds": 2/"rounds": 9/' 's/"unit_noise"/"unit_nose"/' 's/"choice": "2/"choice": "7/' 's/"version": 3/"version": 4/' '$d' \
     's/"kind": 2/"kind": -1/' 's/"kind": 2,//' 's/"kind": 2/"kind": "2"/' 's/"round": [0-9]*,//' 's/"round": [0-9]*/"round": true/' 's/"round": [0-9]*/"round": -1/' '/"float32"/,/]/s/[0-9.e-]*[0-9]$/1e999/' \
     '/"pictures"/,/]/s/[0-9.e-]*[0-9]$/1e300/' '/"numbers"/,/]/s/[0-9.e-]*[0-9]$/1e300/' '/"per_element"/,/]/s/[0-9.e-]*[0-9]$/1e300/'; do
     sed "$edit" "$BATS_FILE_TMPDIR/mix.onnx.mix" >mix.onnx.mix
@@ -159,6 +159,9 @@ begin() { # the files of the search, in a folder of the test
   [[ $stderr == *"ing [="* ]]
   run --separate-stderr dq-mix "${small[@]}" -o b.onnx --quiet --threads 1
   [[ $status -eq 1 || $stderr == "" ]]
+  run --separate-stderr dq-mix "${small[@]}" -o b.onnx --limit 1 --threads 1
+  [[ $status == @(0|1) ]]
+  has "dq-mix: warning: a single picture to judge on: its noise decides trials, and 'Other pictures' has that of the same picture"
   pictures 6
   run --separate-stderr dq-mix "$models/small.onnx" --data list.txt --preset tf --eval list.txt --eval-limit 3 --max-drop 100 \
     --time-limit 0.01s -o c.onnx --threads 1

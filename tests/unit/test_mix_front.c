@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "lib/base/random.h"
-#include "quant/mix/mix_front.h"
+#include "quant/search/mix_front.h"
 
 enum { MOST = 1 << 20, UNITS = 12, PRECISIONS = 3 };
 
@@ -196,6 +196,26 @@ static void windows_by_hand(void **state) {
   assert_int_equal(front.bytes_gap, 8 * 12);
 }
 
+// The same where conversions let a unit be faster: -20 and -10 share a window, 0, 10 and 20 the next one.
+static void windows_below_zero(void **state) {
+  (void)state;
+  enum { CHOICES = DQ_MIX_MOST_PRECISIONS };
+  dq_mix_cost costs[2 * CHOICES] = {{0, 0, 0}};
+  const int reader[] = {1};
+  dq_mix_value value = {.producer = 0, .readers = reader, .reader_count = 1};
+  for (int i = 1; i < CHOICES; i++) costs[i].time = -1;
+  for (int i = 0; i < CHOICES; i++) costs[CHOICES + i].loss = CHOICES - (i + CHOICES - 1) % CHOICES;
+  costs[CHOICES].time = 20;
+  for (int i = 1; i < CHOICES; i++) value.conversions[0][i].time = 10 * i - 30;
+  const dq_mix_table table = {CHOICES, 2, 1, costs, &value};
+  dq_mix_front front;
+  assert_int_equal(dq_mix_front_find(&front, &table, 4, arena, &error), DQ_OK);
+  const dq_mix_cost expected[] = {{-10, 4, 0}, {20, 1, 0}};
+  assert_int_equal(front.count, 2);
+  assert_memory_equal(front.costs, expected, sizeof expected);
+  assert_int_equal(front.time_gap, 20);
+}
+
 // With few labels no choice is better than the front by more than the gaps.
 static void gap(void **state) {
   (void)state;
@@ -225,6 +245,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(open_values, set_up, tear_down),
       cmocka_unit_test_setup_teardown(brute_force, set_up, tear_down),
       cmocka_unit_test_setup_teardown(windows_by_hand, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(windows_below_zero, set_up, tear_down),
       cmocka_unit_test_setup_teardown(gap, set_up, tear_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,18 +15,14 @@ enum {
 
 // ---- Preparation ----
 
-static int64_t floor_div(int64_t x, int64_t y) { // y above 0
-  return x >= 0 ? x / y : -((-x + y - 1) / y);
-}
-
 // The number of the interval of levels v for which (v + lowest) * weight lies in -128..127. It is put into the
 // list if it is new.
 static int number_of(dq_audit_intervals *list, int32_t weight, int32_t lowest) {
   int32_t size = weight < 0 ? -weight : weight;
   int64_t from = 0, to = DQ_AUDIT_LEVELS;
   if (weight) {
-    int64_t below = weight > 0 ? -floor_div(128, size) : -floor_div(127, size);
-    int64_t above = weight > 0 ? floor_div(127, size) : floor_div(128, size);
+    int64_t below = weight > 0 ? -dq_floor_div_i64(128, size) : -dq_floor_div_i64(127, size);
+    int64_t above = weight > 0 ? dq_floor_div_i64(127, size) : dq_floor_div_i64(128, size);
     from = dq_min_i64(dq_max_i64(below - lowest, 0), DQ_AUDIT_LEVELS);
     to = dq_min_i64(dq_max_i64(above - lowest + 1, from), DQ_AUDIT_LEVELS);
   }

@@ -1,8 +1,10 @@
-#include "quant/mix/mix_front.h"
+#include "quant/search/mix_front.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
+
+#include "lib/base/sizes.h"
 
 // How a label came about: the place of the label before it, and the precision of the unit.
 typedef struct dq_mix_trail {
@@ -95,6 +97,8 @@ static int place_of(const int *list, int count, int value) {
   return -1;
 }
 
+static bool costs_something(const dq_mix_cost *cost) { return cost->time || cost->loss || cost->bytes; }
+
 // What a unit costs with a precision in a state, conversions of what it reads among it; writes the state behind it.
 static dq_mix_cost advance(const front_search *search, const uint8_t *key, int unit, int precision, uint8_t *next) {
   const dq_mix_table *table = search->table;
@@ -103,9 +107,10 @@ static dq_mix_cost advance(const front_search *search, const uint8_t *key, int u
     const dq_mix_value *value = &table->value[search->open[i]];
     int at = place_of(search->next_open, search->next_count, search->open[i]), from = key[i] >> MASK_BITS;
     uint8_t state = key[i];
-    if (reads(value, unit)) {
-      if (!(state & 1u << precision)) cost = sum(cost, value->conversions[from][precision]);
-      state = (uint8_t)(state | 1u << precision);
+    if (reads(value, unit) && !(state & 1u << precision)) {
+      const dq_mix_cost *conversion = &value->conversions[from][precision];
+      cost = sum(cost, *conversion);
+      if (costs_something(conversion)) state = (uint8_t)(state | 1u << precision); // else any number of them may follow
     }
     if (at >= 0) next[at] = state;
   }
@@ -185,9 +190,13 @@ typedef struct window {
   int64_t time, bytes; // widths, 1 or more
 } window;
 
+// Times may be below 0, behind conversions that do.
+static bool same_time(const label *a, const label *b, const window *w) {
+  return a->state == b->state && dq_floor_div_i64(a->cost.time, w->time) == dq_floor_div_i64(b->cost.time, w->time);
+}
+
 static bool same_window(const label *a, const label *b, const window *w) {
-  return a->state == b->state && a->cost.time / w->time == b->cost.time / w->time &&
-         a->cost.bytes / w->bytes == b->cost.bytes / w->bytes;
+  return same_time(a, b, w) && a->cost.bytes / w->bytes == b->cost.bytes / w->bytes;
 }
 
 // Of labels in one window the one with the least loss stays. In the order of by_place those of one window of time stand
@@ -197,9 +206,7 @@ static int thin(layer *next, const window *w) {
   for (int i = 0; i < next->count; i++) {
     int k = kept - 1;
     const label *at = &next->labels[i];
-    while (k >= 0 && next->labels[k].state == at->state &&
-           next->labels[k].cost.time / w->time == at->cost.time / w->time && !same_window(&next->labels[k], at, w))
-      k--;
+    while (k >= 0 && same_time(&next->labels[k], at, w) && !same_window(&next->labels[k], at, w)) k--;
     if (k < 0 || !same_window(&next->labels[k], at, w)) next->labels[kept++] = *at;
     else if (at->cost.loss < next->labels[k].cost.loss) next->labels[k] = *at;
   }
@@ -207,7 +214,7 @@ static int thin(layer *next, const window *w) {
 }
 
 static void extremes(const layer *next, int64_t *time, int64_t *bytes) {
-  int64_t low = INT64_MAX, high = 0, least = INT64_MAX, largest = 0;
+  int64_t low = INT64_MAX, high = INT64_MIN, least = INT64_MAX, largest = 0;
   for (int i = 0; i < next->count; i++) {
     const dq_mix_cost *cost = &next->labels[i].cost;
     if (cost->time < low) low = cost->time;
