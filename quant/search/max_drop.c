@@ -1,11 +1,13 @@
 #include "quant/search/max_drop.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "lib/base/clock.h"
 #include "quant/int8/stages.h"
 #include "quant/search/agreement.h"
+#include "quant/search/float_front.h"
 
 enum { RANKING_PICTURES = 2 };
 static const double ROUNDING = 1e-9;   // of percentages
@@ -22,8 +24,10 @@ typedef struct float_search {
   dq_data *trial_data;                       // with bounds of a verdict: the data in the order of trials
   dq_evaluator evaluator;                    // likewise
   double whole_noise[DQ_EVALUATED_PICTURES]; // by picture, of all layers in 8 bits; likewise
-  const dq_float_order *order;
-  dq_layer_precision *layers; // in the order's
+  dq_sensitivity found;
+  dq_float_ladder ladder;     // that is climbed
+  double best_macs;           // share of the answer that is in float
+  dq_layer_precision *layers; // those in float of the rung that is tried
   double started;
   dq_arena *arena;
   dq_error *error;
@@ -32,6 +36,7 @@ typedef struct float_search {
 // What one trial came to.
 typedef struct outcome {
   int left;    // layers in float
+  double macs; // of these, as a share of those of all layers, 0 to 1
   double loss; // percentage points; with bounds of a verdict minus its SQNR in dB
   bool within; // the bounds
   dq_result after;
@@ -45,13 +50,15 @@ typedef struct outcome {
 static bool is_better(const float_search *search, const outcome *trial) {
   if (!search->answer) return true;
   if (trial->within != search->report->held) return trial->within;
-  return trial->within ? trial->left < search->report->left : trial->loss < search->report->drop;
+  if (!trial->within) return trial->loss < search->report->drop;
+  return trial->macs < search->best_macs || (!(trial->macs > search->best_macs) && trial->left < search->report->left);
 }
 
 static void store_best(float_search *search, dq_graph *graph, const dq_int8_report *report, const outcome *trial) {
   if (search->answer != search->first) dq_graph_free(search->answer);
   search->answer = graph;
   *search->answer_report = *report;
+  search->best_macs = trial->macs;
   search->report->left = trial->left;
   search->report->drop = trial->loss;
   search->report->held = trial->within;
@@ -93,8 +100,10 @@ static dq_status measure_drop(float_search *search, const dq_graph *graph, outco
   else DQ_TRY(dq_agreement_run(&trial->after, graph, &judged, &search->quiet, search->error));
   trial->loss = dq_accuracy_drop(options->before, &trial->after);
   trial->within = trial->loss <= options->drop + ROUNDING;
-  dq_message(search->context, DQ_NOTE, "--max-drop: %d layers in float: %s %.4g, %.4g points lost%s", trial->left,
-             trial->after.figures[0].name, trial->after.figures[0].value, trial->loss,
+  char share[40] = "";
+  if (trial->left) snprintf(share, sizeof share, ", %.3g %% of the MACs", 100 * trial->macs);
+  dq_message(search->context, DQ_NOTE, "--max-drop: %d layers in float%s: %s %.4g, %.4g points lost%s", trial->left,
+             share, trial->after.figures[0].name, trial->after.figures[0].value, trial->loss,
              trial->within ? ", within the bound" : "");
   return DQ_OK;
 }
@@ -124,23 +133,33 @@ static dq_status measure_verdict(float_search *search, const dq_graph *graph, ou
   return DQ_OK;
 }
 
-// Quantizes a graph with the first `left` layers of the order in float, and measures it.
-static dq_status measure(float_search *search, dq_graph *graph, int left, const dq_rounding_method *rounding,
+// Leaves the layers of a rung, from 1, in float; 0: none.
+static void leave(float_search *search, int rung, outcome *trial) {
+  const dq_float_rung none = {0}, *at = rung ? &search->ladder.rungs[rung - 1] : &none;
+  for (int n = 0; n < at->count; n++) {
+    const dq_sensitivity_node *node = &search->found.nodes[at->nodes[n]];
+    search->layers[n] = (dq_layer_precision){node->label, node->product ? DQ_PRECISION_FP16 : DQ_PRECISION_FP32};
+  }
+  *trial = (outcome){.left = at->count, .macs = at->macs};
+}
+
+// Quantizes a graph with the layers of a rung in float, and measures it.
+static dq_status measure(float_search *search, dq_graph *graph, int rung, const dq_rounding_method *rounding,
                          dq_int8_report *report, outcome *trial) {
-  *trial = (outcome){.left = left};
-  DQ_TRY(quantize(search, graph, left, rounding, report));
+  leave(search, rung, trial);
+  DQ_TRY(quantize(search, graph, trial->left, rounding, report));
   search->report->trials++;
   return search->options->bounds ? measure_verdict(search, graph, trial) : measure_drop(search, graph, trial);
 }
 
 // `takes`: it may be the answer. *within: the bounds.
-static dq_status try_left(float_search *search, int left, const dq_rounding_method *rounding, bool takes,
+static dq_status try_rung(float_search *search, int rung, const dq_rounding_method *rounding, bool takes,
                           bool *within) {
   dq_int8_report report;
   outcome trial;
   dq_graph *copy = dq_graph_copy(search->graph);
   if (!copy) return dq_fail_memory(search->error, 0);
-  dq_status status = measure(search, copy, left, rounding, &report, &trial);
+  dq_status status = measure(search, copy, rung, rounding, &report, &trial);
   if (status == DQ_OK && takes && is_better(search, &trial)) store_best(search, copy, &report, &trial);
   else dq_graph_free(copy);
   *within = status == DQ_OK && trial.within;
@@ -156,54 +175,85 @@ static bool out_of_time(float_search *search) {
 
 // ---- The search ----
 
-// How many steps hold: 1, 2, 4, ... until they do, then by bisection. *steps: 0 when not even all do.
-static dq_status find_steps(float_search *search, bool takes, int *steps) {
-  int low = 0, high = 1; // high: to be tried, or known to hold
+// The middle between two rungs, until none is left there, or the shares of multiply-accumulates differ by less than
+// this. *high, which holds, comes down to the lowest rung found that does.
+static dq_status bisect(float_search *search, bool takes, int low, int *high, double least) {
+  double below = low ? search->ladder.rungs[low - 1].macs : 0;
   bool within;
-  for (*steps = 0; !*steps && !out_of_time(search);) {
-    DQ_TRY(try_left(search, search->order->ends[high - 1], NULL, takes, &within));
-    if (within) *steps = high;
-    else if (high == search->order->steps) return DQ_OK;
-    else low = high, high = 2 * high < search->order->steps ? 2 * high : search->order->steps;
-  }
-  while (*steps - low > 1 && !out_of_time(search)) {
-    int middle = low + (*steps - low) / 2;
-    DQ_TRY(try_left(search, search->order->ends[middle - 1], NULL, takes, &within));
-    *(within ? steps : &low) = middle;
+  while (*high - low > 1 && search->ladder.rungs[*high - 1].macs - below >= least && !out_of_time(search)) {
+    int middle = low + (*high - low) / 2;
+    DQ_TRY(try_rung(search, middle, NULL, takes, &within));
+    if (within) *high = middle;
+    else low = middle, below = search->ladder.rungs[low - 1].macs;
   }
   return DQ_OK;
 }
 
-// Rounding by data, which the trials did without, on what they found, lengthened until that holds.
-static dq_status round_answer(float_search *search, int steps) {
+// 1, 2, 4, ... rungs until one holds, then bisection. *rung: 0 when not even the last one does.
+static dq_status find_rung(float_search *search, bool takes, int *rung) {
+  int low = 0, high = 1;
+  bool within;
+  for (*rung = 0; !*rung && !out_of_time(search);) {
+    DQ_TRY(try_rung(search, high, NULL, takes, &within));
+    if (within) *rung = high;
+    else if (high == search->ladder.count) return DQ_OK;
+    else low = high, high = 2 * high < search->ladder.count ? 2 * high : search->ladder.count;
+  }
+  return *rung ? bisect(search, takes, low, rung, 0) : DQ_OK;
+}
+
+// Rounding by data, which the trials did without, on what they found, with more in float until that holds.
+static dq_status round_answer(float_search *search, int rung) {
   for (int more = 1; !out_of_time(search); more *= 2) {
     bool within;
-    DQ_TRY(try_left(search, search->order->ends[steps - 1], search->options->int8->rounding, true, &within));
-    if (within || steps == search->order->steps) break;
-    steps = steps + more < search->order->steps ? steps + more : search->order->steps;
+    DQ_TRY(try_rung(search, rung, search->options->int8->rounding, true, &within));
+    if (within || rung == search->ladder.count) break;
+    rung = rung + more < search->ladder.count ? rung + more : search->ladder.count;
   }
   return DQ_OK;
 }
 
-static dq_status order_layers(float_search *search, dq_float_order *order) {
-  dq_arena *arena = search->arena;
-  dq_sensitivity found;
+static dq_status measure_layers(float_search *search) {
   dq_int8_options whole = *search->options->int8;
   whole.start = &search->first_report.table;
   dq_sensitivity_options options = {.int8 = &whole, .ranking = true, .pictures = RANKING_PICTURES};
   if (search->options->budget) options.share = LEAST_SHARE;
-  DQ_TRY(dq_sensitivity_measure(&found, search->graph, search->options->data, &options, search->context, arena,
-                                search->error));
-  DQ_TRY(dq_float_order_find(order, &found, search->options->budget, arena, search->error));
-  search->layers = DQ_NEW_ARRAY(arena, found.node_count, dq_layer_precision);
+  DQ_TRY(dq_sensitivity_measure(&search->found, search->graph, search->options->data, &options, search->context,
+                                search->arena, search->error));
+  search->layers = DQ_NEW_ARRAY(search->arena, search->found.node_count, dq_layer_precision);
   if (!search->layers) return dq_fail_memory(search->error, 0);
-  for (int n = 0, count = order->steps ? order->ends[order->steps - 1] : 0; n < count; n++) {
-    const dq_sensitivity_node *node = &found.nodes[order->nodes[n]];
-    search->layers[n] = (dq_layer_precision){node->label, node->product ? DQ_PRECISION_FP16 : DQ_PRECISION_FP32};
-  }
-  search->report->layers = found.node_count;
-  search->order = order;
+  search->report->layers = search->found.node_count;
   return DQ_OK;
+}
+
+// The steps of the order as rungs.
+static dq_status open_order(float_search *search) {
+  dq_float_order order;
+  DQ_TRY(dq_float_order_find(&order, &search->found, search->options->budget, search->arena, search->error));
+  search->ladder = (dq_float_ladder){DQ_NEW_ARRAY(search->arena, order.steps, dq_float_rung), order.steps};
+  if (!search->ladder.rungs) return dq_fail_memory(search->error, 0);
+  for (int s = 0; s < order.steps; s++)
+    search->ladder.rungs[s] =
+        (dq_float_rung){order.nodes, order.ends[s], dq_float_share(&search->found, order.nodes, order.ends[s])};
+  return DQ_OK;
+}
+
+// On the front, below a rung of the order that holds: *rung becomes one of the front where a choice of that holds too.
+static dq_status climb_front(float_search *search, bool takes, int *rung) {
+  static const double LITTLE = 0.01;
+  const dq_float_ladder order = search->ladder;
+  const dq_float_rung *found = &order.rungs[*rung - 1];
+  dq_float_ladder *front = &search->ladder;
+  dq_status status = dq_float_front_find(front, &search->found, search->arena, search->error);
+  int high = 0;
+  if (status == DQ_OK) {
+    while (front->rungs[high].macs < found->macs) high++;
+    front->rungs[high++] = *found;
+    *rung = high;
+    return bisect(search, takes, 0, rung, LITTLE);
+  }
+  *front = order;
+  return status == DQ_UNSUPPORTED ? DQ_OK : status;
 }
 
 // Rounding on data shows in accuracy; with bounds of a verdict the caller does it once, on the answer.
@@ -233,12 +283,14 @@ static dq_status run_search(float_search *search) {
   DQ_TRY(measure(search, search->first, 0, rounding, &search->first_report, &trial));
   store_best(search, search->first, &search->first_report, &trial);
   if (search->report->held || out_of_time(search) || !search->first_report.quantized) return DQ_OK;
-  dq_float_order order;
-  int steps;
-  DQ_TRY(order_layers(search, &order));
-  if (!order.steps) return DQ_OK;
-  DQ_TRY(find_steps(search, !rounds_answer(search), &steps));
-  return rounds_answer(search) ? round_answer(search, steps ? steps : order.steps) : DQ_OK;
+  bool rounds = rounds_answer(search);
+  int rung;
+  DQ_TRY(measure_layers(search));
+  DQ_TRY(open_order(search));
+  if (!search->ladder.count) return DQ_OK;
+  DQ_TRY(find_rung(search, !rounds, &rung));
+  if (rung && !search->options->bounds) DQ_TRY(climb_front(search, !rounds, &rung));
+  return rounds ? round_answer(search, rung ? rung : search->ladder.count) : DQ_OK;
 }
 
 dq_status dq_max_drop_apply(dq_graph **answer, const dq_graph *graph, dq_int8_report *int8, dq_max_drop_report *report,

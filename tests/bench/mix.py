@@ -2,8 +2,8 @@
 
 usage: mix.py DQ_FOLDER FOLDER TIME_LIMIT <LIST
 
-A line of LIST is NAME MODEL CALIBRATION EVAL PRESET DROP. dq-int8 --max-drop DROP makes the greedy choice; dq-mix
-searches with one thread; then the greedy choice and that of the three slowest layers in 8 bits are measured beside its
+A line of LIST is NAME MODEL CALIBRATION EVAL PRESET DROP. dq-int8 --max-drop DROP makes a choice by multiply-accumulates; dq-mix
+searches with one thread; then this choice and that of the three slowest layers in 8 bits are measured beside its
 points (--also), and what dq-int8 --precision makes of the answer is compared byte by byte. FOLDER keeps everything;
 what is there is not made again. Cells are the time over that of float32, with the loss in points; * stands where the
 loss is above the bound.
@@ -44,7 +44,7 @@ def measure(folder, place, limit, name, model, calibration, evaluation, preset, 
     data = [model, "--data", calibration, "--preset", preset]
     judged = data + ["--eval", evaluation, "--max-drop", drop]
     if not os.path.exists(at + ".json"):
-        run(at + ".greedy.txt", folder + "/dq-int8", *judged, "--save-precision", at + ".greedy.json", "-o", at + ".greedy.onnx", "-q")
+        run(at + ".max-drop.txt", folder + "/dq-int8", *judged, "--save-precision", at + ".max-drop.json", "-o", at + ".max-drop.onnx", "-q")
         mix = [folder + "/dq-mix", *judged, "--threads", "1", "--time-limit", limit, "--save-precision", at + ".p.json", "-o", at + ".mix.onnx"]
         status, seconds = run(at + ".first.txt", *mix, "--json", at + ".first.json")
         if not os.path.exists(at + ".first.json"):
@@ -53,7 +53,7 @@ def measure(folder, place, limit, name, model, calibration, evaluation, preset, 
             file.write(f"{seconds:.0f}\n")
         with open(at + ".slow.json", "w", encoding="utf-8") as file:
             json.dump(slowest(load(at + ".first.json"), load(at + ".p.json")), file)
-        also = ["--also", f"greedy={at}.greedy.json", "--also", f"slowest={at}.slow.json"]
+        also = ["--also", f"max-drop={at}.max-drop.json", "--also", f"slowest={at}.slow.json"]
         run(at + ".txt", *mix, "--json", at + ".json", "--resume", *also)
         run(at + ".again.txt", folder + "/dq-int8", *data, "--precision", at + ".p.json", "-o", at + ".again.onnx", "-q")
     return row(at, name, drop)
@@ -74,7 +74,7 @@ def row(at, name, drop):
     with open(at + ".seconds", encoding="utf-8") as file:
         seconds = file.read().strip()
     float32 = min(p["ms"] / p["ratio"] for p in points)
-    cells = [cell(named(word), bound) for word in ("fp16_all", "int8_all", "greedy", "slowest", "blind")]
+    cells = [cell(named(word), bound) for word in ("fp16_all", "int8_all", "max-drop", "slowest", "blind")]
     front = sum(p["front"] for p in points)
     return [name, drop, f"{float32:.3f}", *cells, cell(found, bound), front, f"{facts['time_error']:.1f}",
             f"{facts['noise_error']:.2f}", seconds, "yes" if same else "no"]
@@ -84,7 +84,7 @@ def main():
     folder, place, limit = sys.argv[1:4]
     os.makedirs(place, exist_ok=True)
     out = csv.writer(sys.stdout, lineterminator="\n")
-    out.writerow(["network", "bound (points)", "float32 (ms)", "all float16", "all int8", "greedy", "three slowest in int8",
+    out.writerow(["network", "bound (points)", "float32 (ms)", "all float16", "all int8", "max-drop", "three slowest in int8",
                   "without conversions", "found", "points on the front", "error of times (%)", "error of noise (dB)",
                   "search (s)", "same bytes"])
     for line in sys.stdin:

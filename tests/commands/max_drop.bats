@@ -60,7 +60,7 @@ hint: a.onnx is written all the same"
   pictures 40
   gives 0 dq-int8 "$models/small.onnx" --data list.txt --task none "${harsh[@]}" --max-drop 0 --save-precision p.json -o a.onnx
   has "dq-int8: --max-drop: no labels: answers are compared with those of the float network"
-  has "layers in float: agreement 100, 0 points lost, within the bound"
+  has "% of the MACs: agreement 100, 0 points lost, within the bound"
   has "agreement  agreement  100.0000  100.0000  0.0000  %           40"
   grep -q '"fp16"' p.json
 }

@@ -1,11 +1,13 @@
-// The order in which layers are left in float, worked by hand on four nodes.
+// The order in which layers are left in float, and the front of choices of them, worked by hand on four nodes.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <cmocka.h>
 
+#include "quant/search/float_front.h"
 #include "quant/search/float_order.h"
 
 enum { NODES = 4 };
@@ -17,9 +19,8 @@ static const int around_a[] = {0, 1}, around_b[] = {1, 2};
 
 static dq_sensitivity_effect noise(double share) { return (dq_sensitivity_effect){.relative_noise = share}; }
 
-static void check_within(const dq_float_budget *budget, double of_a, double of_b, const int *expected, const int *ends,
-                         int steps) {
-  dq_sensitivity_layer layers[] = {
+static void fill(dq_sensitivity_layer layers[2], double of_a, double of_b) {
+  const dq_sensitivity_layer both[] = {
       {.label = "a",
        .around = around_a,
        .around_count = 2,
@@ -33,6 +34,13 @@ static void check_within(const dq_float_budget *budget, double of_a, double of_b
        .activations = noise(of_b),
        .weights = noise(0.1)},
   };
+  memcpy(layers, both, sizeof both);
+}
+
+static void check_within(const dq_float_budget *budget, double of_a, double of_b, const int *expected, const int *ends,
+                         int steps) {
+  dq_sensitivity_layer layers[2];
+  fill(layers, of_a, of_b);
   dq_sensitivity found = {.layers = layers, .count = 2, .nodes = nodes, .node_count = NODES};
   dq_arena *arena = dq_arena_new(0);
   dq_float_order order;
@@ -75,12 +83,53 @@ static void within_a_budget(void **state) {
   check_within(&(dq_float_budget){4, 0.4}, 4, 1, NULL, NULL, 0);
 }
 
+// A node costs 1/64 and a product half of the multiply-accumulates. One product spares 0.1 for 1/2 + 1/64; b and c 1.1
+// of 5.2 for 1/2 + 2/64; a and b 4.2 for 1 + 2/64; a, b and c everything; d nothing at all. In the order of the noise
+// over its cost a and b come first, with twice the multiply-accumulates of b and c.
+static void front_of_four_nodes(void **state) {
+  static const struct {
+    int count, nodes[NODES];
+  } expected[] = {{1, {0}}, {2, {1, 2}}, {2, {0, 1}}, {3, {0, 1, 2}}, {4, {0, 1, 2, 3}}};
+  dq_sensitivity_layer layers[2];
+  dq_float_ladder ladder;
+  dq_error error;
+  dq_arena *arena = dq_arena_new(0);
+  (void)state;
+  fill(layers, 4, 1);
+  const dq_sensitivity found = {.layers = layers, .count = 2, .nodes = nodes, .node_count = NODES};
+  assert_int_equal(dq_float_front_find(&ladder, &found, arena, &error), DQ_OK);
+  assert_int_equal(ladder.count, 5);
+  for (int r = 1; r < ladder.count; r++) { // either product alone is as good
+    assert_int_equal(ladder.rungs[r].count, expected[r].count);
+    assert_memory_equal(ladder.rungs[r].nodes, expected[r].nodes, (size_t)expected[r].count * sizeof(int));
+  }
+  assert_int_equal(ladder.rungs[0].count, 1);
+  assert_true(fabs(ladder.rungs[1].macs - 0.5) < 1e-9 && fabs(ladder.rungs[3].macs - 1) < 1e-9);
+  dq_arena_free(arena);
+}
+
+// Without noise, and without multiply-accumulates, there is nothing but to leave all of them.
+static void front_without_noise(void **state) {
+  static dq_sensitivity_node empty[] = {{"c", 0, false}, {"d", 0, false}};
+  const dq_sensitivity found = {.nodes = empty, .node_count = 2};
+  dq_float_ladder ladder;
+  dq_error error;
+  dq_arena *arena = dq_arena_new(0);
+  (void)state;
+  assert_int_equal(dq_float_front_find(&ladder, &found, arena, &error), DQ_OK);
+  assert_int_equal(ladder.count, 1);
+  assert_int_equal(ladder.rungs[0].count, 2);
+  dq_arena_free(arena);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_first_result_is_worth_more),
       cmocka_unit_test(the_second_result_is_worth_more),
       cmocka_unit_test(weights_alone),
       cmocka_unit_test(within_a_budget),
+      cmocka_unit_test(front_of_four_nodes),
+      cmocka_unit_test(front_without_noise),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
