@@ -193,13 +193,11 @@ static const dq_option rows[] = {
      .help = "leave as little in float as keeps accuracy within D percentage points; without labels: answers",
      .details =
          "When 8 bits everywhere lose too much, layers are ordered by the noise that leaving them in float spares the "
-         "outputs (2 pictures of --data), for their share of layers and multiply-accumulates. Below the shortest "
-         "beginning of that order that holds the bound, choices of layers with fewer multiply-accumulates in float are "
-         "tried, of which no other one has less of these and less noise. Products stay in float16, others in float32. "
-         "Without labels D bounds the percentage of answers that differ from those in float. --save-precision keeps "
-         "the "
-         "answer, --precision replays it. Exit status 1 when the bound cannot be held; the model that loses least is "
-         "written all the same. --time-limit ends the search with the best so far."},
+         "outputs, for their share of layers and multiply-accumulates. Below the shortest beginning of that order that "
+         "holds the bound, choices with less in float are tried that have the least noise for it. Products stay in "
+         "float16, others in float32. Without labels D bounds the percentage of answers that differ from those in "
+         "float. --save-precision keeps the answer, --precision replays it. Exit status 1 when the bound cannot be "
+         "held; the model that loses least is written. --time-limit ends the search with the best so far."},
     DQ_ROW_MIN_SQNR(int8_options, bounds.sqnr, .group = "Quantization",
                     .help = "leave layers in float until every part of an output has an SQNR of D dB; exit 1 if not"),
     DQ_ROW_MIN_AGREEMENT(

@@ -83,18 +83,21 @@ static dq_status try_units(noise_search *search, int precision, const int *units
   return DQ_OK;
 }
 
+// Of this thread: programs beside this one do not take the time of trials.
+static double own_seconds(void) { return (double)dq_thread_nanoseconds() * 1e-9; }
+
 static dq_status measure_trials(noise_search *search, int precision) {
   const dq_mix_network *network = search->costs->network;
   int units[network->unit_count], count = 0, together = 1;
   for (int u = 0; u < network->unit_count; u++)
     if (dq_mix_allows(network, u, (dq_precision)precision)) units[count++] = u;
-  double end = dq_seconds() + search->options->seconds_trials;
+  double end = own_seconds() + search->options->seconds_trials;
   for (int done = 0; done < count; done += together) {
-    double started = dq_seconds();
+    double started = own_seconds();
     together = together < count - done ? together : count - done;
     DQ_TRY(try_units(search, precision, units + done, together));
     dq_progress(search->context, "noise of units", done + together, count);
-    double took = dq_seconds() - started, left = end - dq_seconds();
+    double took = own_seconds() - started, left = end - own_seconds();
     int trials = left > took ? (int)fmin(left / took, count) : 1;
     together = (count - done - together + trials - 1) / trials;
     if (together < 1) together = 1;

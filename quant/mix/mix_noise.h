@@ -13,8 +13,8 @@ void dq_mix_turns(int64_t *order, int64_t pictures, int64_t tried, int64_t other
 
 typedef struct dq_mix_noise_options {
   dq_data *data;         // all of its pictures
-  double seconds_trials; // about how long the trials take; where single units would take longer, neighbouring units are
-                         // measured together and their noise is divided equally
+  double seconds_trials; // of the calling thread that the trials of a precision take, about; where single units would
+                         // take longer, neighbouring units are measured together and their noise is divided equally
 } dq_mix_noise_options;
 
 // Measures costs->unit_noise and costs->value_noise as dq_mix_noise_of does. Statuses as dq_sensitivity_measure,

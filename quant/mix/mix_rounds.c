@@ -49,12 +49,12 @@ static dq_status time_pairs(dq_mix_search_state *search, dq_mix_form *forms) {
 // Of pictures of trials, fewer where a run takes longer: what is measured on others says less of them.
 static dq_status measure_noises(dq_mix_search_state *search, double once) {
   static const double SLOW = 0.002, SLOWEST = 0.02; // seconds of a run
-  enum { SOME = 32, FEW = 8 };
+  enum { SOME = 32, FEW = 8, TIMES = 4 };           // TIMES: that of the measurement of times
   DQ_TRY(dq_mix_open_evaluators(search));
   int64_t tried = search->report->tried;
   int64_t pictures = once > SLOW ? dq_min_i64(tried, once > SLOWEST ? FEW : SOME) : tried;
   int64_t *spread = DQ_NEW_ARRAY(search->arena, pictures, int64_t);
-  dq_mix_noise_options noise = {.seconds_trials = search->options->seconds};
+  dq_mix_noise_options noise = {.seconds_trials = TIMES * search->options->seconds};
   if (!spread) return dq_fail_memory(search->error, 0);
   for (int64_t i = 0; i < pictures; i++) spread[i] = i * tried / pictures;
   DQ_TRY(dq_data_view(&noise.data, search->turns, spread, pictures, search->error));
