@@ -8,6 +8,7 @@
 #include "lib/kernels/conv/conv_gradient.h"
 #include "lib/kernels/reference/shards.h"
 #include "lib/ops/convolution.h"
+#include "lib/ops/elementwise.h"
 #include "lib/ops/picture_sums.h"
 #include "lib/ops/prepare.h"
 
@@ -200,23 +201,27 @@ static dq_status infer_flip(dq_op *op) {
   return dq_op_shape(op, 0, w->type, w->rank, dims);
 }
 
-static void flip_plane(void *argument, int64_t index, int thread) {
-  const dq_op *op = argument;
-  const dq_tensor *w = op->inputs[0];
-  const int64_t in_group = w->dims[1], out_group = op->outputs[0]->dims[1];
-  const int64_t taps = dq_tensor_product(w, 2, w->rank), in = index / out_group, out = index % out_group;
-  const int64_t from = (in / in_group * out_group + out) * in_group + in % in_group;
-  (void)thread;
-  for (int64_t tap = 0; tap < taps; tap++) {
-    const int64_t last = from * taps + taps - 1 - tap, to = index * taps + tap;
-    if (w->type == DQ_F64) ((double *)op->outputs[0]->data)[to] = ((const double *)w->data)[last];
-    else ((float *)op->outputs[0]->data)[to] = ((const float *)w->data)[last];
+// Rows of the result: of one input channel, its planes for all output channels of the group.
+#define DEFINE_FLIP(name, type)                                                                                        \
+  static void name(void *argument, int64_t first, int64_t end) {                                                       \
+    const dq_op *op = argument;                                                                                        \
+    const dq_tensor *w = op->inputs[0];                                                                                \
+    const int64_t in_group = w->dims[1], out_group = op->outputs[0]->dims[1];                                          \
+    const int64_t taps = dq_tensor_product(w, 2, w->rank), step = in_group * taps;                                     \
+    type *to = (type *)op->outputs[0]->data + first * out_group * taps;                                                \
+    for (int64_t in = first; in < end; in++) {                                                                         \
+      const type *from = (const type *)w->data + in / in_group * out_group * step + in % in_group * taps;              \
+      for (int64_t out = 0; out < out_group; out++, from += step, to += taps)                                          \
+        for (int64_t tap = 0; tap < taps; tap++) to[tap] = from[taps - 1 - tap];                                       \
+    }                                                                                                                  \
   }
-}
+DEFINE_FLIP(flip_F32, float)
+DEFINE_FLIP(flip_F64, double)
 
 static dq_status run_flip(dq_op *op) {
   const dq_tensor *to = op->outputs[0];
-  for (int64_t i = 0; i < to->dims[0] * to->dims[1]; i++) flip_plane(op, i, 0);
+  const int64_t row = dq_tensor_product(to, 1, to->rank);
+  dq_spans(op->context, to->dims[0], DQ_GRAIN / (row + 1) + 1, to->type == DQ_F64 ? flip_F64 : flip_F32, op);
   return DQ_OK;
 }
 
