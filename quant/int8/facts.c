@@ -22,9 +22,11 @@ dq_status dq_int8_equalization(dq_int8_job *job, dq_equalization *equalization) 
   dq_observation what = observation(job, "equalizing");
   switch (source_of(job, true, job->observed && job->observed->equalized)) {
   case GIVEN: *equalization = job->in->given->equalization; return DQ_OK;
-  case REMEMBERED: *equalization = job->observed->equalization; return DQ_OK;
+  case REMEMBERED:
+    return dq_equalization_copy(equalization, &job->observed->equalization, job->graph->arena, job->error);
   default: break;
   }
+  if (job->in_turns) what.data = job->in_turns, what.pictures = job->factor_pictures;
   DQ_TRY(dq_equalize_measure(equalization, &what, job->setting.equalize, job->setting.heads, job->sites,
                              job->graph->arena, job->in->context, job->error));
   return job->observed ? dq_observed_store_equalization(job->observed, equalization, job->error) : DQ_OK;
@@ -107,6 +109,8 @@ dq_status dq_int8_histograms(dq_int8_job *job, const char *const *names, int cou
   if (!count) return DQ_OK;
   if (job->observed && dq_observed_has_calibration(job->observed, names, count)) {
     *found = &job->observed->calibration;
+    job->report->calibration_bytes = (*found)->bytes;
+    job->report->pictures = (*found)->pictures;
     return DQ_OK;
   }
   what.names = names, what.count = count;

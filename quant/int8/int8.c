@@ -85,6 +85,8 @@ static dq_status apply(dq_graph *graph, dq_data *data, const dq_int8_options *op
     status = dq_qoperator_lower(graph, job.origin, &report->lowered, error);
   if (status == DQ_OK && (report->quantized || report->halves)) status = remember(&job, data);
   else dq_origin_discard(job.origin);
+  for (int i = 0; i < 2; i++) dq_observed_close(&job.of_file[i]);
+  dq_data_free(job.in_turns);
   dq_arena_free(arena);
   return status;
 }

@@ -85,7 +85,7 @@ typedef struct dq_int8_report {
   double equalize_gain;
   bool bias_corrected;
   double bias_correction_gain;
-  // Of the trial of the setting that was chosen, with ranges of dq_trial_pictures pictures, on the others; count 0:
+  // Of a trial of the setting that was chosen, with ranges of dq_trial_pictures pictures, on those that judge; count 0:
   // there was no trial. With a precision for each layer: count 0, until the caller measures it.
   dq_verdict verdict;
   double pairs_cost; // dB that safe pairs in the chosen layers lose; NAN: there was no trial

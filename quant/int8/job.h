@@ -78,9 +78,22 @@ typedef struct dq_int8_job {
   dq_rounding_list rounding;
   dq_input_means means; // of the inputs of products; none without bias correction
 
-  // Measurements that trials share, owned by choose.c; NULL: every measurement is made anew.
-  dq_equalize_memory *sites; // ranges of the channels of all values that may be equalized
-  dq_observed *observed;     // of the setting's equalization
+  // The pictures in the order of trials (dq_trial_data), opened by dq_int8_choose and freed with the job; NULL: there
+  // were no trials.
+  dq_data *in_turns;
+  // Of `in_turns` the factors of channels come from the first factor_pictures. `sites` has what was seen of the
+  // channels of all values that may be equalized, so that the conversion after the trials observes the other pictures
+  // only.
+  int64_t factor_pictures;
+  dq_equalize_memory *sites;
+  // Trials with the ranges of all pictures search on those that give ranges to other trials, and not on the ones that
+  // judge. 0: a search may take all pictures of the job.
+  int64_t search_pictures;
+  // What trials with the setting's equalization measured, owned by choose.c; NULL: every measurement is made anew.
+  dq_observed *observed;
+  // What trials measured on all pictures, closed with the job. `observed` of the conversion after the trials is the one
+  // that has the setting's equalization, if any.
+  dq_observed of_file[2];
 } dq_int8_job;
 
 // The input of a job from the arguments of dq_int8_apply; `given` is options->table, else options->start. The result

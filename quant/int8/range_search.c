@@ -282,6 +282,11 @@ static void close_search(search *s) {
   dq_budget_free(s->exact);
 }
 
+// So many of the first pictures are in question.
+static int64_t searched_pictures(const dq_int8_job *job) {
+  return job->search_pictures ? job->search_pictures : job->pictures;
+}
+
 static int64_t count_pictures(const search *s) {
   const dq_int8_job *job = s->job;
   int64_t elements = 1;
@@ -289,7 +294,7 @@ static int64_t count_pictures(const search *s) {
     if (job->tensors[s->targets[t].root].rank >= 0) elements += dq_tensor_count(&job->tensors[s->targets[t].root]);
   int64_t pictures = MOST_ELEMENTS / elements;
   if (pictures < FEWEST_PICTURES) pictures = FEWEST_PICTURES;
-  return pictures < job->pictures ? pictures : job->pictures;
+  return pictures < searched_pictures(job) ? pictures : searched_pictures(job);
 }
 
 // Adds the noises of all processes, which each has in the order of its pictures.
@@ -318,7 +323,7 @@ static dq_status try_pictures(search *s, int64_t first, int64_t end, int64_t cou
   double *noises = DQ_NEW_ARRAY(job->arena, (own_end - own) * s->count * RANGES, double), *to = noises;
   dq_status status = noises ? DQ_OK : dq_fail_memory(job->error, 0);
   for (int64_t p = first + own; status == DQ_OK && p < first + own_end; p++) {
-    status = try_picture(s, p * job->pictures / count);
+    status = try_picture(s, p * searched_pictures(job) / count);
     for (int t = 0; status == DQ_OK && t < s->count; t++, to += RANGES)
       memcpy(to, s->targets[t].noise, sizeof s->targets[t].noise);
     dq_progress(job->in->context, "searching ranges", p + 1, count);

@@ -1,4 +1,5 @@
-// The state of the trials that choose a setting (choose.c), and how sure a gain must be (sure_gain.c).
+// The trials that choose a setting (trials.c; the choice: choose.c, choose_pairs.c), and how sure a gain must be
+// (sure_gain.c).
 #ifndef DQ_QUANT_TRIALS_H
 #define DQ_QUANT_TRIALS_H
 
@@ -6,18 +7,60 @@
 #include "quant/int8/job.h"
 
 typedef struct dq_trials {
-  dq_int8_job *job;  // whose setting is the best so far
-  dq_data *pictures; // those of the job in the order of trials (dq_trial_data)
-  dq_int8_input in;  // of trials: that of the job with these pictures
+  dq_int8_job *job; // whose setting is the best so far
+  dq_int8_input in; // of trials: that of the job with its pictures in the order of trials
   dq_evaluator evaluator;
   dq_score now, best; // of the trial that ran, of the best setting so far
+  bool as_file;       // trials have the ranges of all pictures
   dq_verdict verdict; // of the trial that ran
   bool started;       // there is a best
-  dq_equalize_memory *sites;
-  dq_observed observed[2]; // with the best setting so far, and with one that is tried
+  // [2]: with the best setting so far, and with one that is tried; job->of_file while as_file, else of_trials
+  dq_observed *observed;
+  dq_observed of_trials[2];
   // Of the last trial of another equalization that was not taken, since when the best setting is the same; NULL: none.
   const dq_equalization *rejected;
 } dq_trials;
+
+// What a rule on sums costs each layer (dq_int8_layer.block_noise), in the arena of the job.
+typedef struct dq_layer_costs {
+  double *noise;
+  int count;
+} dq_layer_costs;
+
+// All functions write their message to all->job->error. Those that return a status fail as dq_int8_quantize and
+// dq_evaluate do.
+
+enum {
+  DQ_FACTOR_PICTURES = 80
+}; // the largest number that factors of channels come from in trials: each of hundreds
+   // of channels reaches its end on another picture
+
+// Opens trials of the job, whose float outputs are computed here. job->in_turns, job->sites and job->of_file are set
+// for the conversion that follows. The caller closes them by dq_trials_close, also after a failure, which sets
+// job->observed to what was measured with the ranges of the file, if anything.
+dq_status dq_trials_open(dq_trials *all, dq_int8_job *job);
+void dq_trials_close(dq_trials *all);
+
+// How many of the pictures in the order of trials give ranges now.
+int64_t dq_trials_pictures(const dq_trials *all);
+// Whether *observed is open and was measured with the equalization and absorption of the setting.
+bool dq_observed_is_of(const dq_observed *observed, const dq_int8_setting *setting);
+// Sets *observed to what was measured with the setting's equalization; nothing yet, in place of what the best setting
+// does not need.
+dq_status dq_trials_observed(dq_trials *all, const dq_int8_setting *setting, dq_observed **observed);
+
+// Quantizes a copy of the network with the setting and fills all->now and all->verdict. *costs receives what its rule
+// on sums costs; NULL: nobody asks.
+dq_status dq_try_setting(dq_trials *all, const dq_int8_setting *setting, dq_layer_costs *costs);
+// Tries a setting and accepts it when it is better than the best so far, or anyway. *gain: decibels that it is better.
+dq_status dq_try_and_compare(dq_trials *all, const dq_int8_setting *setting, bool anyway, double *gain);
+// Tries and accepts a setting that others are measured by.
+dq_status dq_begin_with(dq_trials *all, const dq_int8_setting *setting);
+
+// choose_pairs.c: chooses safe pairs in the layers where they cost least, as many as may be for PAIRS_MOST. With the
+// ranges of fewer pictures, which cut off more, a trial shows about half of what they cost the file. In all layers they
+// are worth more: the file is then right on every processor.
+dq_status dq_choose_pairs(dq_trials *all);
 
 // Whether the trial that ran, with `setting`, is better than the best so far. Writes why, or why not, to `reason`.
 bool dq_trial_is_better(const dq_trials *all, const dq_int8_setting *setting, char *reason, size_t size);

@@ -78,8 +78,11 @@ typedef struct seen {
   const char *name;
   dq_channel_extents extents;
   dq_value_ends ends;
+  double *power;           // [channels]: sums of squares
   double *picture;         // of one picture: the powers, what dq_value_ends_of writes, the elements of a channel
   int64_t channels, count; // elements per channel
+  int64_t pictures;        // that it was observed on
+  bool wanted;             // by the caller at hand
 } seen;
 
 struct dq_equalize_memory {
@@ -94,7 +97,7 @@ dq_equalize_memory *dq_equalize_memory_new(dq_arena *arena) {
   return memory;
 }
 
-static const seen *find_seen(const dq_equalize_memory *memory, const char *name) {
+static seen *find_seen(const dq_equalize_memory *memory, const char *name) {
   for (int i = 0; i < memory->count; i++)
     if (!strcmp(memory->values[i].name, name)) return &memory->values[i];
   return NULL;
@@ -102,7 +105,8 @@ static const seen *find_seen(const dq_equalize_memory *memory, const char *name)
 
 static bool add_seen(dq_equalize_memory *memory, const char *name, int64_t channels) {
   dq_arena *arena = memory->arena;
-  if (find_seen(memory, name)) return true;
+  seen *known = find_seen(memory, name);
+  if (known) return known->wanted = true;
   if (memory->count == memory->capacity) {
     int capacity = 2 * memory->capacity + 64;
     seen *values = DQ_NEW_ARRAY(arena, capacity, seen);
@@ -113,15 +117,15 @@ static bool add_seen(dq_equalize_memory *memory, const char *name, int64_t chann
   void *ends = DQ_NEW_ARRAY(arena, dq_value_ends_bytes(channels), char);
   if (!ends) return false;
   seen *s = &memory->values[memory->count++];
-  *s = (seen){dq_arena_strdup(arena, name),
-              {DQ_NEW_ARRAY(arena, channels, double), DQ_NEW_ARRAY(arena, channels, double),
-               DQ_NEW_ARRAY(arena, channels, double)},
-              {0},
-              DQ_NEW_ARRAY(arena, channels + dq_value_ends_numbers(channels) + 1, double),
-              channels,
-              0};
+  *s = (seen){.name = dq_arena_strdup(arena, name),
+              .extents = {DQ_NEW_ARRAY(arena, channels, double), DQ_NEW_ARRAY(arena, channels, double),
+                          DQ_NEW_ARRAY(arena, channels, double)},
+              .power = DQ_NEW_ARRAY(arena, channels, double),
+              .picture = DQ_NEW_ARRAY(arena, channels + dq_value_ends_numbers(channels) + 1, double),
+              .channels = channels,
+              .wanted = true};
   dq_value_ends_init(&s->ends, channels, ends);
-  return s->name && s->extents.low && s->extents.high && s->extents.power && s->picture;
+  return s->name && s->extents.low && s->extents.high && s->extents.power && s->power && s->picture;
 }
 
 // Values of sites, and arguments of their SiLUs.
@@ -139,7 +143,7 @@ static dq_status add_sites(dq_equalize_memory *memory, const site_list *list, dq
 }
 
 typedef struct watching {
-  seen *values;
+  seen **values;
   const dq_context *context;
 } watching;
 
@@ -151,7 +155,7 @@ static void add_power(void *argument, int64_t c, const float *plane, int64_t cou
 static dq_status measure_picture(void *user, int slot, const dq_tensor *tensor, dq_tensor *measured, dq_error *error) {
   (void)error;
   const watching *w = user;
-  seen *value = &w->values[slot];
+  seen *value = w->values[slot];
   const int64_t ends = value->channels, count = ends + dq_value_ends_numbers(value->channels);
   memset(value->picture, 0, (size_t)value->channels * sizeof *value->picture);
   dq_each_plane(w->context, tensor, add_power, value->picture);
@@ -163,9 +167,9 @@ static dq_status measure_picture(void *user, int slot, const dq_tensor *tensor, 
 
 static dq_status add_picture(void *user, int slot, const dq_tensor *measured, dq_error *error) {
   (void)error;
-  seen *value = &((const watching *)user)->values[slot];
+  seen *value = ((const watching *)user)->values[slot];
   const double *picture = measured->data;
-  for (int64_t c = 0; c < value->channels; c++) value->extents.power[c] += picture[c];
+  for (int64_t c = 0; c < value->channels; c++) value->power[c] += picture[c];
   dq_value_ends_add(&value->ends, picture + value->channels, value->channels);
   value->count += (int64_t)picture[measured->dims[0] - 1];
   return DQ_OK;
@@ -182,24 +186,39 @@ static void conclude(seen *value) {
     const dq_picture_ends *high = &value->ends.high[c], *low = &value->ends.low[c];
     value->extents.high[c] = end_of(value, high, (double)low->of[0]);
     value->extents.low[c] = end_of(value, low, (double)high->of[0]);
-    value->extents.power[c] /= (double)value->count;
+    value->extents.power[c] = value->power[c] / (double)value->count;
   }
 }
 
-// Watches all values that were added since `from`.
-static dq_status observe_new(dq_equalize_memory *memory, int from, const dq_observation *what, dq_arena *arena,
-                             const dq_context *context, dq_error *error) {
-  int count = memory->count - from;
-  if (!count) return DQ_OK;
-  const char **names = DQ_NEW_ARRAY(arena, count, const char *);
-  if (!names) return dq_fail_memory(error, 0);
-  seen *all = memory->values + from;
-  for (int i = 0; i < count; i++) names[i] = all[i].name;
+// Watches all wanted values that were observed on `first` pictures on the rest of those of `what`.
+static dq_status observe_from(dq_equalize_memory *memory, int64_t first, const dq_observation *what, dq_arena *arena,
+                              const dq_context *context, dq_error *error) {
+  const char **names = DQ_NEW_ARRAY(arena, memory->count, const char *);
+  watching notes = {DQ_NEW_ARRAY(arena, memory->count, seen *), context};
+  if (!names || !notes.values) return dq_fail_memory(error, 0);
   dq_observation watched = *what;
-  watched.names = names, watched.count = count, watched.doing = "equalizing", watched.measure = measure_picture;
-  watching notes = {all, context};
+  watched.names = names, watched.count = 0, watched.doing = "equalizing", watched.measure = measure_picture;
+  watched.first += first, watched.pictures -= first;
+  for (int i = 0; i < memory->count; i++) {
+    seen *value = &memory->values[i];
+    if (!value->wanted || value->pictures != first) continue;
+    names[watched.count] = value->name;
+    notes.values[watched.count++] = value;
+  }
   DQ_TRY(dq_observe(&watched, add_picture, &notes, context, error));
-  for (int i = 0; i < count; i++) conclude(&all[i]);
+  for (int i = 0; i < watched.count; i++) {
+    notes.values[i]->pictures = what->pictures;
+    conclude(notes.values[i]);
+  }
+  return DQ_OK;
+}
+
+// Observes what wanted values lack. Values that were added later were observed on no picture.
+static dq_status observe_wanted(dq_equalize_memory *memory, const dq_observation *what, dq_arena *arena,
+                                const dq_context *context, dq_error *error) {
+  for (int i = 0; i < memory->count; i++)
+    if (memory->values[i].wanted && memory->values[i].pictures < what->pictures)
+      DQ_TRY(observe_from(memory, memory->values[i].pictures, what, arena, context, error));
   return DQ_OK;
 }
 
@@ -222,14 +241,14 @@ static dq_status site_factors(const dq_site *site, const dq_equalize_memory *mem
 static dq_status measure_sites(dq_equalize_memory *memory, bool lasting, const site_list *list,
                                const dq_observation *what, const dq_tensor *tensors, dq_arena *arena,
                                const dq_context *context, dq_error *error) {
-  int from = memory->count;
-  if (lasting && !from) {
+  for (int i = 0; i < memory->count; i++) memory->values[i].wanted = false;
+  if (lasting && !memory->count) {
     site_list every;
     DQ_TRY(list_sites(&every, what->graph, tensors, DQ_EQUALIZE_ALL, true, arena, error));
     DQ_TRY(add_sites(memory, &every, error));
   }
   DQ_TRY(add_sites(memory, list, error));
-  return observe_new(memory, from, what, arena, context, error);
+  return observe_wanted(memory, what, arena, context, error);
 }
 
 static bool is_even(const float *factors, int64_t count) {

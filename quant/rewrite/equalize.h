@@ -41,7 +41,8 @@ dq_equalize_memory *dq_equalize_memory_new(dq_arena *arena);
 // Finds the sites of a graph, with `heads` also those in front of its output head (quant/rewrite/output_head.h), and
 // their factors from the ranges on the pictures of `what` (its graph, shapes, data, first and pictures; names are
 // ignored). Batch normalizations should be folded before. `memory` (NULL: none) must be of the same graph or copies of
-// it and of the same pictures; ranges that it lacks are observed for all scopes in one run and stored there.
+// it and of the same pictures or the first ones of them; what it lacks is observed, by the first caller for all scopes
+// in one run, and stored there.
 // *equalization is in the arena; its names belong to the graph, which does not change. Statuses as dq_infer and
 // dq_observe.
 dq_status dq_equalize_measure(dq_equalization *equalization, const dq_observation *what, dq_equalize_scope scope,

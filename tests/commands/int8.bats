@@ -287,6 +287,24 @@ refuses_data() { # STATUS SPEC WORDS [OPTION...]
   [ "$(grep -c 'trial: method percentile, margins 1, equalization 4, ' <<<"$stderr")" -eq 1 ]
 }
 
+# Of 96 pictures number 2, 6, 10, ... judge and 40 give the ranges of trials. The output is one of few numbers, so that
+# a trial's figure is the mean of its SQNR and that of its features.
+@test "of more pictures than give ranges to trials, the file is the network that was judged" {
+  shapes=$root/datasets/shapes.onnx
+  for i in {0..95}; do
+    printf '\0'
+    head -c $((i * 1900 + 3072)) "$shapes" | tail -c 3072
+  done >all.bin
+  for ((i = 2; i < 96; i += 4)); do head -c $(((i + 1) * 3073)) all.bin | tail -c 3073; done >judges.bin
+  gives 0 dq-int8 "$shapes" --data cifar10:all.bin --preset cifar --task none --accumulator int32 -o out.onnx -v
+  has "dq-int8: trials with the ranges of all 96 pictures"
+  has "dq-int8: verdict: ranges of 40 of the pictures that do not judge: "
+  judged=$(sed -nE 's/.*trial: .*: ([0-9.]+) dB, taken: .*/\1/p' <<<"$stderr" | tail -n 1)
+  gives 0 dq-report out.onnx --ref "$shapes" --data cifar10:judges.bin --preset cifar --task none
+  read -r features outputs < <(awk '$1 == "/Flatten" {f = $(NF - 2)} $1 == "scores" {print f, $2}' <<<"$output")
+  awk -v j="$judged" -v f="$features" -v o="$outputs" 'BEGIN {d = j - (f + o) / 2; exit !(d * d < 1e-4)}'
+}
+
 @test "-v says of every trial what was decided, and why" {
   gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" -o out.onnx -v
   [ "$(grep -c 'trial: ' <<<"$stderr")" -ge 4 ]

@@ -95,6 +95,39 @@ static void silu_is_scaled_for_depthwise_only(void **state) {
   assert_string_equal(equalization.sites[1].value, "sum_act");
 }
 
+static void assert_factors(const dq_equalization *a, const dq_equalization *b) {
+  assert_true(a->count > 0 && a->count == b->count);
+  for (int s = 0; s < a->count; s++) {
+    assert_string_equal(a->sites[s].value, b->sites[s].value);
+    assert_memory_equal(a->sites[s].factors, b->sites[s].factors, (size_t)a->sites[s].channels * sizeof(float));
+  }
+}
+
+// What was seen on the first pictures is kept, also of values that a caller in between does not need.
+static void a_memory_observes_what_it_lacks(void **state) {
+  network *it = *state;
+  network_build(it);
+  dq_equalize_memory *memory = dq_equalize_memory_new(it->arena);
+  dq_equalization first, some, all, fresh;
+  dq_error error;
+  dq_observation what = network_watch(it, NULL);
+  const int64_t pictures = what.pictures;
+  assert_true(pictures > 2);
+  assert_int_equal(dq_equalize_measure(&fresh, &what, DQ_EQUALIZE_FULL, false, NULL, it->arena, &it->context, &error),
+                   DQ_OK);
+  what.pictures = 1;
+  assert_int_equal(dq_equalize_measure(&first, &what, DQ_EQUALIZE_FULL, false, memory, it->arena, &it->context, &error),
+                   DQ_OK);
+  what.pictures = pictures - 1;
+  assert_int_equal(
+      dq_equalize_measure(&some, &what, DQ_EQUALIZE_DEPTHWISE, false, memory, it->arena, &it->context, &error), DQ_OK);
+  what.pictures = pictures;
+  assert_int_equal(dq_equalize_measure(&all, &what, DQ_EQUALIZE_FULL, false, memory, it->arena, &it->context, &error),
+                   DQ_OK);
+  assert_true(memcmp(first.sites[0].factors, fresh.sites[0].factors, CHANNELS * sizeof(float)) != 0);
+  assert_factors(&all, &fresh);
+}
+
 static void outputs_are_never_scaled(void **state) {
   network *it = *state;
   network_build(it);
@@ -328,6 +361,7 @@ int main(void) {
       TEST(equalizing_is_neutral),
       TEST(depthwise_scope_takes_depthwise_only),
       TEST(silu_is_scaled_for_depthwise_only),
+      TEST(a_memory_observes_what_it_lacks),
       TEST(outputs_are_never_scaled),
       TEST(unknown_sites_are_refused),
       TEST(bias_shift_by_hand),

@@ -1,0 +1,152 @@
+// Trials: the prepared network is quantized on some of the pictures with a setting and scored on others (turns.c,
+// lib/verdict/evaluator.h).
+#include "quant/int8/trials.h"
+
+#include <stdio.h>
+
+#include "quant/int8/stages.h"
+
+enum { TRIAL_PICTURES = 40 };
+enum { DETECTOR_PICTURES = 64 }; // in trials of detectors, whose ranges have longer tails
+
+bool dq_observed_is_of(const dq_observed *observed, const dq_int8_setting *setting) {
+  return observed->arena && observed->equalize == setting->equalize && observed->heads == setting->heads &&
+         observed->absorbing == setting->absorption;
+}
+
+dq_status dq_trials_open(dq_trials *all, dq_int8_job *job) {
+  *all = (dq_trials){.job = job};
+  all->observed = all->of_trials;
+  job->sites = dq_equalize_memory_new(job->arena);
+  dq_score *const scores[] = {&all->now, &all->best};
+  for (int i = 0; i < 2; i++) {
+    scores[i]->noise = DQ_NEW_ARRAY(job->arena, DQ_EVALUATED_PICTURES, double);
+    scores[i]->plain_noise = DQ_NEW_ARRAY(job->arena, DQ_EVALUATED_PICTURES, double);
+    if (!scores[i]->noise || !scores[i]->plain_noise) return dq_fail_memory(job->error, 0);
+  }
+  if (!job->sites) return dq_fail_memory(job->error, 0);
+  const dq_int8_options *options = job->in->options;
+  int64_t evaluated = dq_evaluated_pictures(job->pictures);
+  DQ_TRY(dq_trial_data(&job->in_turns, job->in->data, job->pictures, job->error));
+  job->factor_pictures = dq_trial_pictures(job->pictures, DQ_FACTOR_PICTURES);
+  all->in = *job->in;
+  all->in.data = job->in_turns;
+  const dq_evaluator_options judged = {.graph = job->graph,
+                                       .shapes = &options->shapes,
+                                       .data = job->in_turns,
+                                       .first = job->pictures - evaluated,
+                                       .pictures = evaluated,
+                                       .decode = options->decode,
+                                       .features = true,
+                                       .batch = options->batch};
+  return dq_evaluator_open(&all->evaluator, &judged, job->in->context, job->arena, job->error);
+}
+
+void dq_trials_close(dq_trials *all) {
+  all->job->factor_pictures = all->job->pictures;
+  dq_evaluator_close(&all->evaluator);
+  for (int i = 0; i < 2; i++) {
+    dq_observed *of_file = &all->job->of_file[i];
+    dq_observed_close(&all->of_trials[i]);
+    if (dq_observed_is_of(of_file, &all->job->setting)) all->job->observed = of_file;
+  }
+}
+
+// Decibels that the trial which ran is better than the best setting so far.
+static double gain_of(const dq_trials *all) { return dq_score_gain(&all->evaluator, &all->best, &all->now); }
+
+static void exchange(dq_score *a, dq_score *b) {
+  dq_score score = *a;
+  *a = *b, *b = score;
+}
+
+static void accept(dq_trials *all, const dq_int8_setting *setting) {
+  exchange(&all->best, &all->now);
+  all->job->setting = *setting;
+  all->job->report->verdict = all->verdict;
+}
+
+static dq_status record_costs(dq_layer_costs *costs, const dq_int8_job *trial, dq_arena *arena) {
+  const dq_int8_report *report = trial->report;
+  *costs = (dq_layer_costs){DQ_NEW_ARRAY(arena, report->count + 1, double), 0};
+  if (!costs->noise) return dq_fail_memory(trial->error, 0);
+  for (int i = 0; i < report->count; i++)
+    if (report->layers[i].block_noise > 0) costs->noise[costs->count++] = report->layers[i].block_noise;
+  return DQ_OK;
+}
+
+// Where the budget does not hold the histograms that `observed` still needs, those of the other setting are given back:
+// trials that share its equalization measure them once more.
+static void free_memory_for(dq_trials *all, const dq_observed *observed) {
+  dq_calibration *other = &all->observed[observed == &all->observed[0]].calibration;
+  bool fits = dq_check_memory(all->job->in->context, other->bytes, "a calibration", NULL) == DQ_OK;
+  if (!observed->calibration.count && !fits) dq_calibration_deinit(other);
+}
+
+dq_status dq_trials_observed(dq_trials *all, const dq_int8_setting *setting, dq_observed **observed) {
+  *observed = &all->observed[!dq_observed_is_of(&all->observed[0], setting)];
+  if (!dq_observed_is_of(*observed, setting)) {
+    *observed = &all->observed[dq_observed_is_of(&all->observed[0], &all->job->setting)];
+    DQ_TRY(dq_observed_open(*observed, setting->equalize, setting->heads, setting->absorption, all->job->in->context,
+                            all->job->error));
+  }
+  free_memory_for(all, *observed);
+  return DQ_OK;
+}
+
+int64_t dq_trials_pictures(const dq_trials *all) {
+  if (all->as_file) return all->job->pictures;
+  return dq_trial_pictures(all->job->pictures, all->evaluator.detects ? DETECTOR_PICTURES : TRIAL_PICTURES);
+}
+
+// Fills all->verdict from the trial that ran.
+static dq_status judge(dq_trials *all) {
+  const dq_int8_job *job = all->job;
+  int64_t evaluated = all->evaluator.what.pictures;
+  DQ_TRY(dq_verdict_of(&all->verdict, &all->evaluator, evaluated, job->graph->arena, job->error));
+  all->verdict.data = evaluated < job->pictures ? DQ_VERDICT_OTHER_PICTURES : DQ_VERDICT_FITTED_PICTURES;
+  return DQ_OK;
+}
+
+dq_status dq_try_setting(dq_trials *all, const dq_int8_setting *setting, dq_layer_costs *costs) {
+  dq_int8_report report = {0};
+  dq_int8_job trial = *all->job;
+  trial.in = &all->in, trial.report = &report, trial.setting = *setting;
+  trial.pictures = dq_trials_pictures(all);
+  DQ_TRY(dq_trials_observed(all, setting, &trial.observed));
+  trial.graph = dq_graph_copy(all->job->graph);
+  trial.arena = dq_context_arena(all->job->in->context);
+  trial.origin = trial.graph ? dq_origin_begin(trial.graph, "trial") : NULL;
+  dq_status status = trial.arena && trial.origin ? dq_int8_quantize(&trial) : dq_fail_memory(trial.error, 0);
+  if (status == DQ_OK) status = dq_evaluate(&all->evaluator, trial.graph, &all->now, trial.error);
+  if (status == DQ_OK) status = judge(all);
+  if (status == DQ_OK && costs) status = record_costs(costs, &trial, all->job->arena);
+  dq_origin_discard(trial.origin);
+  dq_arena_free(trial.arena);
+  dq_graph_free(trial.graph);
+  return status;
+}
+
+dq_status dq_try_and_compare(dq_trials *all, const dq_int8_setting *setting, bool anyway, double *gain) {
+  char reason[200];
+  DQ_TRY(dq_try_setting(all, setting, NULL));
+  *gain = gain_of(all);
+  bool better = anyway;
+  if (anyway) snprintf(reason, sizeof reason, all->started ? "asked for" : "what others are measured by");
+  else better = dq_trial_is_better(all, setting, reason, sizeof reason);
+  dq_message(all->job->in->context, DQ_DETAIL,
+             "trial: method %s, margins %d, equalization %d, heads %d, bias correction %d, absorption %d, range search "
+             "%d, exact sums %d: %.2f dB, %s: %s",
+             setting->method->name, setting->margins, setting->equalize, setting->heads, setting->bias_correction,
+             setting->absorption, setting->range_search, setting->exact_sums, all->now.decibels,
+             better ? "taken" : "not taken", reason);
+  all->started = true;
+  if (better) accept(all, setting);
+  return DQ_OK;
+}
+
+dq_status dq_begin_with(dq_trials *all, const dq_int8_setting *setting) {
+  double gain;
+  all->started = false;
+  return dq_try_and_compare(all, setting, true, &gain);
+}
