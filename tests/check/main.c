@@ -13,6 +13,7 @@ static check_case *const f32_tile_cases[] = {check_conv_f32, check_gemm_f32, che
                                              NULL};
 static check_case *const i16_tile_cases[] = {check_conv_int8, check_gemm_int8, check_winograd_int8, NULL};
 static check_case *const u8s8_tile_cases[] = {check_conv_int8, check_gemm_int8, NULL};
+static check_case *const u8s8_bytes_tile_cases[] = {check_conv_int8, NULL};
 static check_case *const u8s8_pair_tile_cases[] = {check_conv_int8_pairs, NULL};
 static check_case *const u8s8_sums16_tile_cases[] = {check_conv_int8_sums16, NULL};
 static check_case *const u8s8_block_cases[] = {check_conv_int8, check_gemm_int8, NULL};
@@ -24,6 +25,7 @@ static check_case *const f16_window_cases[] = {check_window_f16, NULL};
 static check_case *const i16_correlate_cases[] = {check_depthwise_int8, NULL};
 static check_case *const u8s8_correlate_cases[] = {check_depthwise_int8, NULL};
 static check_case *const u8s8_slide_cases[] = {check_depthwise_int8, NULL};
+static check_case *const u8s8_window_cases[] = {check_depthwise_int8, check_window_int8, NULL};
 static check_case *const winograd_input_cases[] = {check_winograd, NULL};
 static check_case *const winograd_output_cases[] = {check_winograd, NULL};
 static check_case *const i16_winograd_input_cases[] = {check_winograd_int8, NULL};

@@ -47,10 +47,11 @@ typedef struct dq_conv_depthwise_plan {
 
 // conv_slide.c
 typedef struct dq_conv_slide_plan {
-  bool one_run;      // stride 1: outputs are numbered as the padded plane is, and the sums of a band are one run
-  int64_t row_bytes; // from one row of the padded plane to the next
-  int64_t rows;      // output rows of a band
-  int64_t channels;  // whose bands are filled, multiplied and stored together; 1 where a band is not the whole plane
+  bool one_run;       // stride 1: outputs are numbered as the padded plane is, and the sums of a band are one run
+  int64_t row_bytes;  // from one row of the padded plane to the next
+  int64_t rows;       // output rows of a band
+  int64_t channels;   // whose bands are filled, multiplied and stored together; 1 where a band is not the whole plane
+  int64_t runs, sets; // of outputs and of masks, where planes are multiplied where they are (conv_slide_window.c)
 } dq_conv_slide_plan;
 
 // conv_channels.c
@@ -78,6 +79,7 @@ typedef struct dq_conv_plan {
   dq_conv_tail tail; // fp32
   // Set by `prepare` of the algorithm, as far as it needs them.
   const struct dq_kernel *multiply, *expand, *requantize;
+  const struct dq_kernel *bytes;          // multiplies and requantizes in registers; NULL: there is none
   const struct dq_kernel *widen, *narrow; // binary16 to float32 and back
   int64_t word_values;                    // input values in a 32-bit word: 1 (fp32), 2 (int16, binary16), 4 (8 bits)
   int64_t group_words;                    // words along the input channels of a group

@@ -14,7 +14,7 @@
 // Packed: header; [channels] starts; [channels][words] weights; [words] offsets of 64 bits; the index;
 // [channels][words] pairings, bytes, without VBMI.
 // Scratch by thread: the bands of some channels, their sums, their bytes.
-#include "lib/kernels/conv/conv_internal.h"
+#include "lib/kernels/conv/conv_slide_window.h"
 
 #include <string.h>
 
@@ -95,6 +95,7 @@ static void prepare(dq_conv_plan *plan) {
   plan->slide.rows = dq_ceil_div(p->out_height, dq_ceil_div(p->out_height, most));
   int64_t sums = p->out_height * sums_width(plan), group = dq_min_i64(GROUP_CHANNELS, GROUP_OUTPUTS / sums);
   plan->slide.channels = plan->slide.rows == p->out_height ? dq_max_i64(1, group) : 1;
+  dq_slide_window_prepare(plan);
 }
 
 static size_t weights_at(const dq_conv_plan *plan) { return DQ_CONV_HEADER_WORDS + dq_words(plan->shape.out_channels); }
@@ -105,7 +106,8 @@ static size_t index_at(const dq_conv_plan *plan) { return offsets_at(plan) + dq_
 static size_t pairings_at(const dq_conv_plan *plan) { return index_at(plan) + DQ_SLIDE_LANES; }
 static bool pairs(const dq_conv_plan *plan) { return plan->multiply->feature != DQ_CPU_VBMI; }
 static size_t packed_words(const dq_conv_plan *plan) {
-  return pairings_at(plan) + (pairs(plan) ? dq_words(dq_ceil_div(plan->shape.out_channels * plan->depth, 4)) : 0);
+  size_t pairings = pairs(plan) ? dq_words(dq_ceil_div(plan->shape.out_channels * plan->depth, 4)) : 0;
+  return pairings_at(plan) + pairings + dq_slide_window_words(plan);
 }
 
 static size_t band_area(const dq_conv_plan *plan) {
@@ -183,6 +185,7 @@ static void pack(const dq_conv_plan *plan, const void *weights, const void *bias
     offsets[k] = k / line_words(plan) * p->dilation_height * plan->slide.row_bytes +
                  k % line_words(plan) * WORD * p->dilation_width;
   pack_index(plan, (uint8_t *)(packed + index_at(plan)));
+  dq_slide_window_pack(plan, packed + packed_words(plan) - dq_slide_window_words(plan));
   uint8_t *pairings = (uint8_t *)(packed + pairings_at(plan));
   for (int64_t k = 0; pairs(plan) && k < p->out_channels * plan->depth; k++) {
     pairings[k] = choose_pairing(words[k]);
@@ -292,6 +295,7 @@ static void store(const band *b) {
 typedef struct stage {
   const dq_conv_call *call;
   int64_t channels, tasks; // of a task; of an image
+  bool window;             // planes are multiplied where they are
 } stage;
 
 static void channel_task(void *argument, int64_t index, int thread) {
@@ -302,6 +306,17 @@ static void channel_task(void *argument, int64_t index, int thread) {
   int64_t first = index % s->tasks * s->channels, all = plan->shape.out_channels;
   band b = {.call = call, .channel = index / s->tasks * all + first, .plane = (uint8_t *)scratch};
   b.channels = dq_min_i64(s->channels, all - first);
+  if (s->window) {
+    const uint32_t *packed = call->packed;
+    dq_slide_window_call window = {.call = call,
+                                   .tables = packed + packed_words(plan) - dq_slide_window_words(plan),
+                                   .weights = packed + weights_at(plan),
+                                   .starts = packed + DQ_CONV_HEADER_WORDS,
+                                   .channel = b.channel,
+                                   .channels = b.channels};
+    dq_slide_window_run(&window);
+    return;
+  }
   b.sums = (int32_t *)scratch + band_area(plan);
   b.bytes = (uint8_t *)(b.sums + sums_area(plan));
   for (; b.row < plan->shape.out_height; b.row += b.rows) {
@@ -317,7 +332,8 @@ static void run(const dq_conv_call *call) {
   const dq_conv_parameters *p = &call->plan->shape;
   int64_t threads = dq_pool_threads(call->pool), most = p->out_channels;
   if (threads > 1) most = dq_max_i64(1, p->batch * p->out_channels / (TASKS * threads));
-  stage s = {.call = call, .channels = dq_min_i64(call->plan->slide.channels, most)};
+  stage s = {.call = call, .window = call->requantization && call->plan->bytes};
+  s.channels = s.window ? most : dq_min_i64(call->plan->slide.channels, most);
   s.tasks = dq_ceil_div(p->out_channels, s.channels);
   dq_pool_run(call->pool, p->batch * s.tasks, channel_task, &s);
 }

@@ -89,6 +89,7 @@ static void prepare(dq_conv_plan *plan) {
   plan->word_values = operation == DQ_OPERATION_f32_tile ? 1 : bytes ? 4 : 2;
   plan->expand = dq_conv_find_expand(plan);
   plan->requantize = dq_kernel_find(DQ_OPERATION_requantize, plan->cpu);
+  plan->bytes = operation == DQ_OPERATION_u8s8_tile ? dq_kernel_find(DQ_OPERATION_u8s8_bytes_tile, plan->cpu) : NULL;
   dq_conv_prepare_planes(plan, p->out_height);
   plan->group_words = dq_ceil_div(p->in_channels / p->groups, plan->word_values);
   plan->depth = plan->group_words * p->kernel_height * p->kernel_width;
@@ -119,7 +120,7 @@ static size_t block_area(const dq_conv_plan *plan) {
 }
 // Rows of sums that wait: those of a panel, or all when there are several blocks of depth.
 static size_t sums_area(const dq_conv_plan *plan) {
-  if (plan->float32 && !plan->half) return 0;
+  if ((plan->float32 && !plan->half) || plan->bytes) return 0;
   int64_t rows = plan->depth > plan->tiles.block_words ? panels(plan) * plan->panel_rows : plan->panel_rows;
   return dq_words(rows * plan->tiles.block_columns);
 }
@@ -273,27 +274,27 @@ static void pack_panel(const stage *s, int64_t from, int64_t end, int64_t first,
   dq_conv_pack_panel(plan, s->planes, plane_stride(plan), offsets, (dq_panel){from, end, first, count}, to);
 }
 
-static void requantize_rows(const stage *s, int64_t channel, int64_t rows, const int32_t *sums, int64_t first,
-                            int64_t count) {
+// How `rows` rows of sums are requantized to the outputs from `first` on.
+static dq_requantize_rows requantization(const stage *s, int64_t channel, int64_t rows, const int32_t *sums,
+                                         int64_t first, int64_t count) {
   const dq_requantization *r = s->call->requantization;
   const dq_conv_plan *plan = s->call->plan;
   int64_t outputs = plan->shape.out_height * plan->shape.out_width;
   bool per_channel = r->multiplier_count != 1;
-  dq_requantize_rows form = {.sums = sums,
-                             .bias = r->bias ? r->bias + channel : NULL,
-                             .bias_row = 1,
-                             .multipliers = r->multipliers + (per_channel ? channel : 0),
-                             .multiplier_row = per_channel,
-                             .output = (uint8_t *)s->call->output +
-                                       (s->image * plan->shape.out_channels + channel) * outputs + first,
-                             .rows = rows,
-                             .columns = count,
-                             .sums_stride = plan->tiles.block_columns,
-                             .output_stride = outputs,
-                             .zero_point = r->zero_point,
-                             .low = r->low,
-                             .high = r->high};
-  ((dq_requantize_function *)plan->requantize->function)(&form);
+  return (dq_requantize_rows){.sums = sums,
+                              .bias = r->bias ? r->bias + channel : NULL,
+                              .bias_row = 1,
+                              .multipliers = r->multipliers + (per_channel ? channel : 0),
+                              .multiplier_row = per_channel,
+                              .output = (uint8_t *)s->call->output +
+                                        (s->image * plan->shape.out_channels + channel) * outputs + first,
+                              .rows = rows,
+                              .columns = count,
+                              .sums_stride = plan->tiles.block_columns,
+                              .output_stride = outputs,
+                              .zero_point = r->zero_point,
+                              .low = r->low,
+                              .high = r->high};
 }
 
 typedef struct block {
@@ -346,6 +347,13 @@ static void multiply_panel(const stage *s, const block *b, int64_t panel) {
                   .high = bounds.high,
                   .alpha = bounds.alpha};
   if (plan->tiles.most_steps) dq_sums16_read(plan, tile.a, &tile);
+  const dq_kernel *multiply = plan->multiply;
+  dq_requantize_rows end = {0};
+  if (s->call->requantization) end = requantization(s, channel, rows, (const int32_t *)b->sums, b->first, b->count);
+  if (s->call->requantization && plan->bytes) {
+    multiply = plan->bytes;
+    tile.requantize = &end;
+  }
   uint32_t *out =
       in_place ? (uint32_t *)s->call->output + (s->image * p->out_channels + channel) * outputs + b->first : b->sums;
   if (plan->half && plan->depth > plan->tiles.block_words) out += row * plan->tiles.block_columns;
@@ -360,14 +368,15 @@ static void multiply_panel(const stage *s, const block *b, int64_t panel) {
     bool far_values = s->shared && in_planes && panel == b->first_panel && at + width < b->count;
     if (far_values) tile.ahead = (const uint32_t *)tile.b + width;
     tile.ahead_stride = far_values ? tile.b_stride : 0;
-    ((dq_tile_function *)plan->multiply->function)(&tile);
+    ((dq_tile_function *)multiply->function)(&tile);
+    if (tile.requantize) end.output += width;
     if (tile.finish && plan->tail.kernel)
       dq_conv_end_rows(s->call, (uint32_t *)tile.c - (uint32_t *)s->call->output, rows, tile.columns);
   }
-  if (!tile.finish) return;
+  if (!tile.finish || tile.requantize) return;
   if (in_place) return;
   if (plan->half) narrow_rows(s, channel, rows, out, b->first, b->count);
-  else requantize_rows(s, channel, rows, (const int32_t *)b->sums, b->first, b->count);
+  else ((dq_requantize_function *)plan->requantize->function)(&end);
 }
 
 static void pack_block(const stage *s, const block *b) {

@@ -1,12 +1,14 @@
 // The tile of a matrix product (dq_tile), written once for every instruction set and type. The body that includes this
 // file includes vector_<set>.h and defines TILE_FUNCTION (the symbol), TILE_ROWS (at most 14), V(name) (f32_name or
 // i32_name, of sums), T(name) (of factors: T(values) and T(weight) load them, T(dot) adds their products) and
-// TILE_FLOAT (1 or 0). A row of the tile is two vectors, or one where fewer columns are left. The words of b are
-// b_stride apart or, in float32, where a table of offsets says.
+// TILE_FLOAT (1 or 0). Where sums are neither read nor stored it also defines TILE_ENDS, and begin_sums(t, sums, rows,
+// vectors) and end_sums, with the same parameters. A row of the tile is two vectors, or one where fewer columns are
+// left. The words of b are b_stride apart or, in float32, where a table of offsets says.
 typedef V(vector) vector;
 typedef __typeof__(T(values)(NULL)) values_vector;
 typedef __typeof__(T(weight)(NULL)) weight_vector;
 
+#ifndef TILE_ENDS
 // The columns of the last vector of a row.
 static inline int columns_left(const dq_tile *t, const int vectors) { return t->columns - (vectors - 1) * V_WORDS; }
 
@@ -77,6 +79,23 @@ static inline __attribute__((always_inline)) void finish_sums(const dq_tile *t, 
 }
 #endif
 
+static inline __attribute__((always_inline)) void begin_sums(const dq_tile *t, vector sums[][2], const int rows,
+                                                             const int vectors) {
+  if (!t->accumulate) start_sums(t, sums, rows, vectors);
+  else if (t->columns == vectors * V_WORDS) load_sums(t, sums, rows, vectors, true);
+  else load_sums(t, sums, rows, vectors, false);
+}
+
+static inline __attribute__((always_inline)) void end_sums(const dq_tile *t, vector sums[][2], const int rows,
+                                                           const int vectors) {
+#if TILE_FLOAT
+  if (t->finish) finish_sums(t, sums, rows, vectors);
+#endif
+  if (t->columns == vectors * V_WORDS) store_sums(t, sums, rows, vectors, true);
+  else store_sums(t, sums, rows, vectors, false);
+}
+#endif
+
 static inline __attribute__((always_inline)) void add_products(const dq_tile *t, vector sums[][2], const int rows,
                                                                const int vectors, const bool scattered,
                                                                const bool looks_ahead, const bool looks_aside) {
@@ -103,20 +122,13 @@ static inline __attribute__((always_inline)) void add_products(const dq_tile *t,
 }
 
 static inline __attribute__((always_inline)) void tile(const dq_tile *t, const int rows, const int vectors) {
-  const bool whole = t->columns == vectors * V_WORDS;
   vector sums[TILE_ROWS][2];
-  if (!t->accumulate) start_sums(t, sums, rows, vectors);
-  else if (whole) load_sums(t, sums, rows, vectors, true);
-  else load_sums(t, sums, rows, vectors, false);
+  begin_sums(t, sums, rows, vectors);
   if (TILE_FLOAT && t->offsets) add_products(t, sums, rows, vectors, true, false, false);
   else if (TILE_FLOAT && t->ahead_stride) add_products(t, sums, rows, vectors, false, false, true);
   else if (t->ahead) add_products(t, sums, rows, vectors, false, true, false);
   else add_products(t, sums, rows, vectors, false, false, false);
-#if TILE_FLOAT
-  if (t->finish) finish_sums(t, sums, rows, vectors);
-#endif
-  if (whole) store_sums(t, sums, rows, vectors, true);
-  else store_sums(t, sums, rows, vectors, false);
+  end_sums(t, sums, rows, vectors);
 }
 
 #include "lib/kernels/product/tile_rows_body.h"

@@ -127,10 +127,13 @@ typedef struct dq_tile {
   bool finish, leaky;
   const float *bias;
   float low, high, alpha;
+  // u8s8_bytes_tile: c is not used, sums are requantized to the output, whose first byte is that of sum[0][0]; the
+  // form's sums, rows, columns and sums_stride are not read, bias_row is 1 and the steps within a row are 0.
+  const struct dq_requantize_rows *requantize;
 } dq_tile;
 typedef void dq_tile_function(const dq_tile *tile);
-typedef dq_tile_function dq_f32_tile_function, dq_i16_tile_function, dq_u8s8_tile_function, dq_u8s8_pair_tile_function,
-    dq_u8s8_sums16_tile_function, dq_f16_tile_function;
+typedef dq_tile_function dq_f32_tile_function, dq_i16_tile_function, dq_u8s8_tile_function, dq_u8s8_bytes_tile_function,
+    dq_u8s8_pair_tile_function, dq_u8s8_sums16_tile_function, dq_f16_tile_function;
 
 // f16_tile: a word is two float16 of neighbouring channels. Sums of DQ_HALF_CHAIN words run in float16 from +0, each
 // a chain of fused multiply-adds, the first channels of the words apart from the second; then the two become float32,
@@ -190,6 +193,40 @@ typedef struct dq_slide {
   int32_t *sums; // [vectors][DQ_SLIDE_LANES]
 } dq_slide;
 typedef void dq_u8s8_slide_function(const dq_slide *slide);
+
+// Depthwise convolutions of bytes from plane to plane, in runs of up to 64 outputs that lie side by side in the output,
+// one run behind the other. Output i of a run has the slot s = order[i]: lane s % 16 of vector v = s / 16. Its sum is
+// start + bias + sum over k of dot(weights[k], four bytes), those at from + vector_at[v] + offsets[k] + index[4 lane ..
+// 4 lane + 3] of the plane whose bits are set in masks[k][v], `pad` in place of the others. Sums are requantized as by
+// dq_requantize_function. `flips` inverts bit 7 of the bytes of the input. Offsets and vector_at ascend.
+enum { DQ_RUN_OUTPUTS = 64 };
+typedef struct dq_byte_run {
+  int32_t from;           // of a plane
+  uint16_t masks;         // the set
+  uint8_t count, vectors; // outputs; vectors that have some
+} dq_byte_run;
+typedef struct dq_byte_window {
+  const uint8_t *input; // [bytes], of which no others are read
+  int64_t bytes;
+  int64_t first, step; // the plane of the first channel, and from one to the next
+  uint8_t *output;     // [channels][outputs]
+  int64_t channels, outputs;
+  const dq_byte_run *runs; // [run_count]
+  int64_t run_count;
+  const uint8_t *index, *order; // [64], [64]
+  const uint64_t *masks;        // [sets][words][4]
+  int64_t vector_at[4];
+  const int64_t *offsets;         // [words]
+  const uint32_t *weights;        // [channels][words]
+  const uint32_t *starts;         // [channels]
+  const int32_t *bias;            // [channels] or NULL
+  const float *multipliers;       // one, or [channels] with a step of 1
+  int64_t words, multiplier_step; // words is at least 1
+  int32_t zero_point, low, high;
+  uint8_t pad;
+  bool flips;
+} dq_byte_window;
+typedef void dq_u8s8_window_function(const dq_byte_window *window);
 
 // A copy of `rows` rows (at least 0) of `bytes` bytes each: row r from from + r * from_step to to + r * to_step, steps
 // in bytes. Source and destination must not overlap. Bytes of the destination between two rows keep their values.
