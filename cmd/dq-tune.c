@@ -1,4 +1,8 @@
 // dq-tune: makes a model faster on this machine, by measured choices.
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "cmd/shared/command.h"
 #include "cmd/shared/data.h"
 #include "cmd/options/options_rows.h"
@@ -11,7 +15,7 @@ typedef struct tune_options {
   dq_report_options report;
   const char *wisdom;
   double time_limit;
-  bool exhaustive;
+  bool exhaustive, resume;
   int64_t batch;
   int sums;
   dq_option_list shapes;
@@ -34,6 +38,12 @@ static const dq_option rows[] = {
      .type = DQ_OPTION_FLAG,
      DQ_INTO(tune_options, exhaustive),
      .help = "measure all candidates, also of shapes that are known, not the most promising part of each shape"},
+    {.name = "resume",
+     .type = DQ_OPTION_FLAG,
+     DQ_INTO(tune_options, resume),
+     .help = "go on with a search that ended or was killed; the file must be there",
+     .details = "What is in the file is not measured again without this option too, which only refuses to begin a new "
+                "file."},
     {.name = "conv",
      .type = DQ_OPTION_ENUM,
      .choices = "auto|direct",
@@ -106,12 +116,20 @@ static void report_place(const dq_context *context) {
              dq_wisdom_machine(context->cpu, machine), dq_pool_threads(context->pool));
 }
 
+static dq_status check_file(const tune_options *options, const dq_wisdom *wisdom, dq_error *error) {
+  const char *path = dq_wisdom_path(wisdom);
+  if (!options->resume || (path && !access(path, F_OK))) return DQ_OK;
+  return dq_fail(error, DQ_SYSTEM, "%s: %s; --resume goes on with a file of an earlier call", path ? path : "wisdom",
+                 path ? strerror(errno) : "HOME is not set");
+}
+
 static dq_status run_with(const tune_options *options, const dq_context *context, dq_arena *arena, dq_error *error) {
   const char *path = options->common.operands[0];
   dq_graph *graph;
   dq_wisdom *wisdom = NULL;
   DQ_TRY(dq_model_open(&graph, path, context, error));
   dq_status status = dq_wisdom_open_here(&wisdom, options->wisdom, context, error);
+  if (status == DQ_OK) status = check_file(options, wisdom, error);
   if (status == DQ_OK) {
     report_place(context);
     status = tune(options, graph, wisdom, context, arena, error);
@@ -136,7 +154,7 @@ const dq_command dq_verb_tune = {
     .description =
         "Runs the model on random numbers and measures, for every distinct shape of a step, other algorithms, sizes of "
         "blocks and one thread alone, each in turns with the usual choice, in runs of the whole network: of all "
-        "candidates the fifth, at least four, that a cost model, fitted from the file, expects to be fastest. A choice "
+        "candidates the fifth that a cost model, fitted from the file, expects to be fastest. A choice "
         "is taken where the 95 % confidence interval of its time ratio ends below 0.98, also when it is measured once "
         "more. At the end the network with all choices runs in turns with the usual one; where it is not faster, none "
         "of them is used. No bit of a result changes.\n\n"

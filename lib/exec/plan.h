@@ -153,6 +153,7 @@ typedef struct dq_step_form {
   unsigned knobs;         // set of bits 1 << dq_knob: the sizes that the algorithm reads
   int64_t columns, depth; // of its blocks
   int threads;
+  dq_counts counts; // of a convolution; else all 0
 } dq_step_form;
 // The form of step `i` with a choice; nothing is packed or run. The elements of constants must still be there (not
 // dq_binding.spent).

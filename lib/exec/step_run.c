@@ -96,7 +96,7 @@ dq_step_form dq_plan_step_form(const dq_plan *plan, int i, const dq_step_choice 
   if (!op->convolution) return form;
   const dq_conv_form blocks = dq_conv_form_of(op->convolution, &tuning, form.threads);
   form.algorithm = blocks.algorithm, form.knobs = knobs_of_sizes(blocks.knobs);
-  form.columns = blocks.columns, form.depth = blocks.depth;
+  form.columns = blocks.columns, form.depth = blocks.depth, form.counts = blocks.counts;
   return form;
 }
 

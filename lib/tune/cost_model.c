@@ -70,6 +70,7 @@ static bool read_step(const char *run, step_text *step) {
 static void name_family(dq_run_shape *shape, const char *run, const step_text *step) {
   shape->kind = snprintf(shape->family, sizeof shape->family, "%.*s %s", step->operator_length, run, step->input.type);
   if (shape->kind >= DQ_FAMILY_TEXT) shape->kind = DQ_FAMILY_TEXT - 1;
+  shape->type = step->operator_length < shape->kind ? step->operator_length : shape->kind;
   if (step->weight.rank < 4) return;
   snprintf(shape->family + shape->kind, sizeof shape->family - (size_t)shape->kind, " %.0fx%.0f%s",
            step->weight.dims[2], step->weight.dims[3], shape->depthwise ? " depthwise" : "");
@@ -98,7 +99,9 @@ enum { NEAREST = 160 };
 typedef struct observation {
   dq_run_shape shape;
   dq_step_choice choice;
-  double value; // logarithm of the seconds for each unit of work
+  dq_counts counts;
+  bool counted;
+  double value; // logarithm of the seconds
 } observation;
 
 typedef struct neighbour {
@@ -113,8 +116,9 @@ struct dq_cost_model {
   int count, capacity;
   // Of the last fit:
   dq_run_shape shape;
+  dq_costs costs;
   int used;                // observations: those of the first neighbours
-  double mean;             // of their values
+  double mean;             // of their values less those of the counts
   double weights[NEAREST]; // what each adds to an expectation for each unit of covariance
   double *matrix;          // [NEAREST * NEAREST]
 };
@@ -123,7 +127,7 @@ dq_cost_model *dq_cost_model_new(dq_arena *arena) {
   dq_cost_model *model = DQ_NEW(arena, dq_cost_model);
   double *matrix = DQ_NEW_ARRAY(arena, NEAREST * NEAREST, double);
   if (!model || !matrix) return NULL;
-  *model = (dq_cost_model){.arena = arena, .matrix = matrix};
+  *model = (dq_cost_model){.arena = arena, .costs = dq_costs_usual(), .matrix = matrix};
   return model;
 }
 
@@ -137,13 +141,13 @@ static dq_status grow(dq_cost_model *model, dq_error *error) {
   return DQ_OK;
 }
 
-dq_status dq_cost_model_add(dq_cost_model *model, const char *run, const dq_step_choice *choice, double seconds,
-                            dq_error *error) {
-  observation one = {.choice = *choice};
-  if (!dq_run_shape_read(&one.shape, run)) return DQ_OK;
+dq_status dq_cost_model_add(dq_cost_model *model, const char *run, const dq_step_choice *choice,
+                            const dq_counts *counts, double seconds, dq_error *error) {
+  observation one = {.choice = *choice, .counts = *counts, .value = log(seconds)};
+  if (!dq_run_shape_read(&one.shape, run) || !isfinite(one.value)) return DQ_OK;
+  const dq_costs usual = dq_costs_usual();
+  one.counted = dq_costs_seconds(&usual, counts) > 0;
   if (model->count == model->capacity) DQ_TRY(grow(model, error));
-  one.value = log(seconds / one.shape.work);
-  if (!isfinite(one.value)) return DQ_OK;
   model->all[model->count++] = one;
   return DQ_OK;
 }
@@ -180,13 +184,20 @@ static int by_distance(const void *a, const void *b) {
   return (left->index > right->index) - (left->index < right->index);
 }
 
-static void find_nearest(dq_cost_model *model) {
+// Whether an observation is of the kind of the shape in hand.
+static bool is_like(const dq_cost_model *model, const observation *one, bool is_counted) {
+  const dq_run_shape *a = &one->shape, *b = &model->shape;
+  if (one->counted != is_counted) return false;
+  if (!is_counted) return a->kind == b->kind && !strncmp(a->family, b->family, (size_t)a->kind);
+  int bytes = a->kind - a->type;
+  return bytes == b->kind - b->type && !strncmp(a->family + a->type, b->family + b->type, (size_t)bytes);
+}
+
+static void find_nearest(dq_cost_model *model, bool is_counted) {
   int found = 0;
-  for (int i = 0; i < model->count; i++) {
-    const dq_run_shape *shape = &model->all[i].shape;
-    if (shape->kind != model->shape.kind || strncmp(shape->family, model->shape.family, (size_t)shape->kind)) continue;
-    model->near[found++] = (neighbour){distance(shape, &model->shape), i};
-  }
+  for (int i = 0; i < model->count; i++)
+    if (is_like(model, &model->all[i], is_counted))
+      model->near[found++] = (neighbour){distance(&model->all[i].shape, &model->shape), i};
   if (found) qsort(model->near, (size_t)found, sizeof *model->near, by_distance);
   model->used = found < NEAREST ? found : NEAREST;
 }
@@ -202,22 +213,43 @@ static void fill_matrix(dq_cost_model *model) {
     }
 }
 
-dq_status dq_cost_model_fit(dq_cost_model *model, const char *run, dq_error *error) {
-  model->used = 0, model->mean = 0;
+static dq_status fit_costs(dq_cost_model *model, dq_error *error) {
+  const dq_counts *counts[NEAREST];
+  double logarithms[NEAREST];
+  for (int i = 0; i < model->used; i++) {
+    counts[i] = &observed(model, i)->counts;
+    logarithms[i] = observed(model, i)->value;
+  }
+  return dq_costs_fit(&model->costs, counts, logarithms, model->used, error);
+}
+
+// The logarithm of what a step takes by its counts, or of its work where nothing was counted.
+static double counted(const dq_cost_model *model, const dq_run_shape *shape, const dq_counts *counts) {
+  double seconds = dq_costs_seconds(&model->costs, counts);
+  return log(seconds > 0 ? seconds : fmax(shape->work, 1));
+}
+
+dq_status dq_cost_model_fit(dq_cost_model *model, const char *run, bool is_counted, dq_error *error) {
+  model->used = 0, model->mean = 0, model->costs = dq_costs_usual();
   if (!dq_run_shape_read(&model->shape, run)) return DQ_OK;
-  find_nearest(model);
-  for (int i = 0; i < model->used; i++) model->mean += observed(model, i)->value / model->used;
-  for (int i = 0; i < model->used; i++) model->weights[i] = observed(model, i)->value - model->mean;
+  find_nearest(model, is_counted);
   if (!model->used) return DQ_OK;
+  if (is_counted) DQ_TRY(fit_costs(model, error));
+  for (int i = 0; i < model->used; i++) {
+    const observation *one = observed(model, i);
+    model->weights[i] = one->value - counted(model, &one->shape, &one->counts);
+    model->mean += model->weights[i] / model->used;
+  }
+  for (int i = 0; i < model->used; i++) model->weights[i] -= model->mean;
   fill_matrix(model);
   DQ_TRY(dq_factor_symmetric(model->used, model->matrix, NULL, error));
   dq_solve_factored(model->used, model->matrix, model->weights);
   return DQ_OK;
 }
 
-double dq_cost_model_seconds(const dq_cost_model *model, const dq_step_choice *choice) {
+double dq_cost_model_seconds(const dq_cost_model *model, const dq_step_choice *choice, const dq_counts *counts) {
   double value = model->mean;
   for (int i = 0; i < model->used; i++)
     value += model->weights[i] * covariance(model->near[i].distance, choice, &observed(model, i)->choice);
-  return exp(value) * fmax(model->shape.work, 1);
+  return exp(value + counted(model, &model->shape, counts));
 }

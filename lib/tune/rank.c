@@ -4,9 +4,9 @@
 #include "lib/tune/tune.h"
 
 int dq_tune_part(int count) {
-  enum { PARTS = 5, LEAST = 4 };
-  int part = (count + PARTS - 1) / PARTS, least = count < LEAST ? count : LEAST;
-  return part > least ? part : least;
+  enum { PARTS = 5 };
+  int part = (count + PARTS / 2) / PARTS;
+  return part ? part : count > 0;
 }
 
 // 1 for the least; equal values share the mean of their ranks.

@@ -30,7 +30,7 @@ dq_status dq_tune_quantiles(dq_quantiles *quantiles, const double *times, int64_
 // ---- Predictions ----
 
 // The number of candidates of a shape that are measured without dq_tune_options.exhaustive, of `count`: a fifth,
-// rounded up, and at least four where there are so many.
+// rounded to the nearest number, and at least one where there are some.
 int dq_tune_part(int count);
 
 // Spearman's rank correlation of two rows of `count` numbers, equal ones with the mean of their ranks: Pearson's

@@ -25,7 +25,8 @@ static dq_status add_records(dq_tuner *tuner, dq_error *error) {
     const dq_record *r = dq_wisdom_at(tuner->wisdom, i);
     const dq_tune_task *task = find_task(tuner, r->run);
     double usual = task ? task->seconds : r->before.median;
-    if (r->tried) DQ_TRY(dq_cost_model_add(tuner->model, r->run, &r->choice, usual * r->ratio, error));
+    if (!r->tried) continue;
+    DQ_TRY(dq_cost_model_add(tuner->model, r->run, &r->choice, &r->counts, usual * r->ratio, error));
   }
   return DQ_OK;
 }
@@ -35,7 +36,8 @@ static dq_status open_model(dq_tuner *tuner, dq_error *error) {
   DQ_TRY(add_records(tuner, error));
   for (int t = 0; t < tuner->task_count; t++) {
     const dq_tune_task *task = &tuner->tasks[t];
-    DQ_TRY(dq_cost_model_add(tuner->model, task->shape.run, &task->named, task->seconds, error));
+    const dq_counts counts = dq_plan_step_form(tuner->usual, task->first, &task->named).counts;
+    DQ_TRY(dq_cost_model_add(tuner->model, task->shape.run, &task->named, &counts, task->seconds, error));
   }
   return DQ_OK;
 }
@@ -44,10 +46,12 @@ static dq_status open_model(dq_tuner *tuner, dq_error *error) {
 
 // Takes the candidate of which the least time is expected.
 static dq_status begin(dq_tuner *tuner, dq_tune_task *task, dq_error *error) {
-  DQ_TRY(dq_cost_model_fit(tuner->model, task->shape.run, error));
+  bool is_counted = task->candidates[0].form.algorithm;
+  DQ_TRY(dq_cost_model_fit(tuner->model, task->shape.run, is_counted, error));
   double least = INFINITY;
   for (int c = 0; c < task->candidate_count; c++) {
-    double seconds = dq_cost_model_seconds(tuner->model, &task->candidates[c].choice);
+    const dq_tune_candidate *one = &task->candidates[c];
+    double seconds = dq_cost_model_seconds(tuner->model, &one->choice, &one->form.counts);
     if (task->candidates[c].tried || (task->running >= 0 && !(seconds < least))) continue;
     least = seconds;
     task->running = c;
@@ -74,11 +78,12 @@ static dq_status remember(dq_tuner *tuner, const dq_tune_task *task, dq_error *e
                       .ratio = candidate->ratio.median,
                       .low = candidate->ratio.low,
                       .high = candidate->ratio.high,
-                      .runs = task->rounds};
+                      .runs = task->rounds,
+                      .counts = candidate->form.counts};
   DQ_TRY(dq_tune_quantiles(&record.before, task->usual, task->rounds, error));
   DQ_TRY(dq_tune_quantiles(&record.after, task->timed, task->rounds, error));
-  DQ_TRY(dq_cost_model_add(tuner->model, task->shape.run, &candidate->choice, task->seconds * candidate->ratio.median,
-                           error));
+  DQ_TRY(dq_cost_model_add(tuner->model, task->shape.run, &candidate->choice, &candidate->form.counts,
+                           task->seconds * candidate->ratio.median, error));
   return dq_tuner_add(tuner, &record, error);
 }
 

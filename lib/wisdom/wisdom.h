@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "lib/base/context.h"
+#include "lib/kernels/conv/conv_counts.h"
 
 typedef enum dq_knob {
 #define DQ_KNOB(symbol, name, low, high, help) DQ_KNOB_OF_##symbol,
@@ -43,6 +44,7 @@ typedef struct dq_record {
   double ratio, low, high;    // time by the choice over the usual time, and its 95 % confidence interval
   dq_quantiles before, after; // times as usual, and by the choice
   int64_t runs;               // number of runs that gave the times
+  dq_counts counts;           // of the step with the choice; all 0: not known
 } dq_record;
 
 typedef struct dq_wisdom dq_wisdom;

@@ -8,32 +8,50 @@
 #include "lib/wisdom/wisdom.h"
 
 // The words of a line, in this order.
-enum { VERSION, BUILD, MACHINE, THREADS, RUN, CHOICE, USE, RATIO, BEFORE, AFTER, RUNS, END, WORDS };
-static const char *const beginnings[WORDS] = {"dq-wisdom-1", "build=", "machine=",   "threads=",  "run=",  "choice=",
-                                              "use=",        "ratio=", "before_us=", "after_us=", "runs=", "end"};
+enum { VERSION, BUILD, MACHINE, THREADS, RUN, CHOICE, USE, RATIO, BEFORE, AFTER, RUNS, COUNTS, END, WORDS };
+static const char *const beginnings[WORDS] = {
+    "dq-wisdom-1", "build=",     "machine=",  "threads=", "run=",    "choice=", "use=",
+    "ratio=",      "before_us=", "after_us=", "runs=",    "counts=", "end"};
 
 static const double MICRO = 1e6;
 
+enum { COUNTS_TEXT = 16 * (DQ_COUNTS + 1) };
+
+// " counts=..." with the counts of a record, or nothing where there are none.
+static const char *counts_text(const dq_counts *counts, char *text) {
+  bool known = false;
+  int at = snprintf(text, COUNTS_TEXT, " counts");
+  for (int i = 0; i < DQ_COUNTS; i++) {
+    known |= counts->values[i] > 0;
+    at += snprintf(text + at, (size_t)(COUNTS_TEXT - at), "%c%.6g", i ? ',' : '=', counts->values[i]);
+  }
+  return known ? text : "";
+}
+
 int dq_record_print(const dq_record *r, const dq_wisdom_place *place, char *line) {
-  char choice[DQ_CHOICE_TEXT];
+  char choice[DQ_CHOICE_TEXT], counts[COUNTS_TEXT];
   return snprintf(line, DQ_WISDOM_LINE,
                   "dq-wisdom-1 build=%s machine=%s threads=%d run=%s choice=%s use=%s ratio=%.6g,%.6g,%.6g "
-                  "before_us=%.6g,%.6g,%.6g after_us=%.6g,%.6g,%.6g runs=%" PRId64 " end\n",
+                  "before_us=%.6g,%.6g,%.6g after_us=%.6g,%.6g,%.6g runs=%" PRId64 "%s end\n",
                   place->build, place->machine, place->threads, r->run, dq_choice_text(&r->choice, choice),
                   r->withdrawn ? "no"
                   : r->tried   ? "tried"
                                : "yes",
                   r->low, r->ratio, r->high, r->before.p5 * MICRO, r->before.median * MICRO, r->before.p95 * MICRO,
-                  r->after.p5 * MICRO, r->after.median * MICRO, r->after.p95 * MICRO, r->runs);
+                  r->after.p5 * MICRO, r->after.median * MICRO, r->after.p95 * MICRO, r->runs,
+                  counts_text(&r->counts, counts));
 }
 
-// Cuts a line into the parts of its words behind their beginnings. False: it has other words.
+// Cuts a line into the parts of its words behind their beginnings; that of counts may be left out (NULL). False: it has
+// other words.
 static bool cut(char *line, char *words[WORDS]) {
+  char *word = strsep(&line, " ");
   for (int w = 0; w < WORDS; w++) {
-    char *word = strsep(&line, " ");
     size_t length = strlen(beginnings[w]);
-    if (!word || strncmp(word, beginnings[w], length)) return false;
-    words[w] = word + length;
+    bool there = word && !strncmp(word, beginnings[w], length);
+    if (!there && w != COUNTS) return false;
+    words[w] = there ? word + length : NULL;
+    if (there && w < END) word = strsep(&line, " ");
   }
   return !line && !*words[VERSION] && !*words[END];
 }
@@ -61,13 +79,26 @@ static bool read_count(const char *text, int64_t most, int64_t *count) {
   return *text && !*end && *count >= 1 && *count <= most;
 }
 
+// Numbers that are not below 0 with commas between them; NULL: none are known.
+static bool read_counts(const char *text, dq_counts *counts) {
+  char *end = NULL;
+  *counts = (dq_counts){{0}};
+  for (int i = 0; text && i < DQ_COUNTS; i++, text = end + 1) {
+    double number = counts->values[i] = strtod(text, &end);
+    bool last = i == DQ_COUNTS - 1;
+    if (end == text || *end != (last ? 0 : ',') || !(number >= 0 && isfinite(number))) return false;
+  }
+  return true;
+}
+
 static bool read_record(char *words[WORDS], dq_record *r) {
   const char *use = words[USE];
   *r = (dq_record){.run = words[RUN], .withdrawn = !strcmp(use, "no"), .tried = !strcmp(use, "tried")};
   bool known = r->withdrawn || r->tried || !strcmp(use, "yes");
   return known && *r->run && strlen(r->run) < DQ_RUN_TEXT && dq_choice_parse(words[CHOICE], &r->choice) &&
          read_three(words[RATIO], &r->low, &r->ratio, &r->high) && read_times(words[BEFORE], &r->before) &&
-         read_times(words[AFTER], &r->after) && read_count(words[RUNS], INT64_MAX, &r->runs);
+         read_times(words[AFTER], &r->after) && read_count(words[RUNS], INT64_MAX, &r->runs) &&
+         read_counts(words[COUNTS], &r->counts);
 }
 
 dq_line_kind dq_record_parse(char *line, const dq_wisdom_place *place, dq_record *record) {

@@ -177,6 +177,7 @@ json out.json | ../no_inputs.onnx --threads 1 | file out.json
 csv out.csv | ../no_inputs.onnx --threads 1 | file out.csv
 html out.html | ../no_inputs.onnx --threads 1 | file out.html
 exhaustive - | ../no_inputs.onnx --threads 1 | elsewhere tune.bats
+resume - | ../no_inputs.onnx --threads 1 --wisdom none | 5 none: No such file or directory; --resume goes on
 threads 1 | ../no_inputs.onnx | elsewhere tune.bats
 seed 5 | ../no_inputs.onnx --threads 1 | inert
 cpu-mask c | ../no_inputs.onnx --threads 1 -v | 0 instruction sets: c

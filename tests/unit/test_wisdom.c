@@ -85,6 +85,27 @@ static void a_line_is_as_the_format_says(void **state) {
   assert_true(read.after.median > 1.49e-6 && read.after.median < 1.51e-6);
 }
 
+// Counts stand behind the runs where there are some, and come back.
+static void counts_are_kept(void **state) {
+  (void)state;
+  char line[DQ_WISDOM_LINE], wrong[DQ_WISDOM_LINE];
+  dq_record record = record_of("Conv/x", 1, 0.9), read;
+  for (int i = 0; i < DQ_COUNTS; i++) record.counts.values[i] = 1000 * i;
+  int bytes = dq_record_print(&record, &here, line);
+  assert_non_null(strstr(line, " runs=32 counts=0,1000,2000,"));
+  line[bytes - 1] = 0;
+  static const char *const faults[][2] = {{"counts=0,", "counts=0,0,"}, {"counts=0,", "counts="},
+                                          {"counts=0,", "counts=-1,"},  {"counts=0,", "counts=nan,"},
+                                          {"counts=0,", "counts=,"},    {"counts=0,", "counts=0,,"}};
+  for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+    const char *at = strstr(line, faults[i][0]);
+    snprintf(wrong, sizeof wrong, "%.*s%s%s", (int)(at - line), line, faults[i][1], at + strlen(faults[i][0]));
+    assert_int_equal(dq_record_parse(wrong, &here, &read), DQ_LINE_BROKEN);
+  }
+  assert_int_equal(dq_record_parse(line, &here, &read), DQ_LINE_RECORD);
+  for (int i = 0; i < DQ_COUNTS; i++) assert_true(read.counts.values[i] == 1000 * i);
+}
+
 // All values of all knobs, and those beyond them.
 static void every_choice_has_a_text(void **state) {
   (void)state;
@@ -417,6 +438,7 @@ int main(void) {
 #define WITH_FILE(test) cmocka_unit_test_setup_teardown(test, start, end)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_line_is_as_the_format_says),
+      cmocka_unit_test(counts_are_kept),
       cmocka_unit_test(every_choice_has_a_text),
       cmocka_unit_test(no_part_of_a_line_is_a_record),
       WITH_FILE(what_is_added_is_found_again),

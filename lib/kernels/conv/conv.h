@@ -5,6 +5,7 @@
 
 #include "lib/base/pool.h"
 #include "lib/base/status.h"
+#include "lib/kernels/conv/conv_counts.h"
 #include "lib/kernels/conv/conv_plan.h"
 
 // How to compute a convolution.
@@ -75,6 +76,7 @@ typedef struct dq_conv_form {
   const char *algorithm;  // its name, static
   unsigned knobs;         // DQ_KNOB_ bits that it reads
   int64_t columns, depth; // sizes that follow from these, in the algorithm's own measure; 0: there is none
+  dq_counts counts;       // of a run, estimated
 } dq_conv_form;
 // The form of a plan of dq_conv_f32_plan, dq_conv_f16_plan or dq_conv_int8_plan (whose weights and zero points must
 // still be there) if it were made with the tuning `tuning` and run by `threads` threads. Nothing is packed.

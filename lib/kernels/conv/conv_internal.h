@@ -40,6 +40,8 @@ typedef struct dq_conv_algorithm {
   // Estimated time in multiply-adds of vectors of DQ_COST_LANES, to compare algorithms with; pure as well.
   // The same on every instruction set, so that results are. NULL: taken when asked for only.
   double (*cost)(const dq_conv_plan *plan);
+  // Adds what a run on so many threads does, of a prepared plan; NULL: the cost is all that is known.
+  void (*count)(const dq_conv_plan *plan, int threads, dq_counts *counts);
   unsigned knobs;                      // DQ_KNOB_ bits: the sizes of the tuning that prepare or run reads
   void (*prepare)(dq_conv_plan *plan); // sets the fields of the plan that it needs; NULL: none
   // The sizes that follow from the tuning, of a prepared plan; NULL: there are none.
@@ -52,6 +54,16 @@ typedef struct dq_conv_algorithm {
 
 #define DQ_CONV_ALGORITHM(symbol, name, help) extern const dq_conv_algorithm dq_conv_##symbol;
 #include "lib/kernels/conv/conv_algorithms.def"
+
+// conv_counts.c, for the rows of these algorithms; and the counts of any prepared plan on so many threads, all 0 where
+// the algorithm is taken when asked for only.
+void dq_conv_count_tiles(const dq_conv_plan *plan, int threads, dq_counts *counts);
+void dq_conv_count_bands(const dq_conv_plan *plan, int threads, dq_counts *counts);
+void dq_conv_count_channels(const dq_conv_plan *plan, int threads, dq_counts *counts);
+void dq_conv_count_window(const dq_conv_plan *plan, int threads, dq_counts *counts);
+void dq_conv_count_depthwise(const dq_conv_plan *plan, int threads, dq_counts *counts);
+void dq_conv_count_slide(const dq_conv_plan *plan, int threads, dq_counts *counts);
+dq_counts dq_conv_counts(const dq_conv_plan *plan, int threads);
 
 // Whether a convolution has a 1x1 kernel without strides and pads, so that it is a product of matrices (pointwise).
 bool dq_conv_is_pointwise(const dq_conv_parameters *parameters);

@@ -146,7 +146,8 @@ dq_conv_form dq_conv_form_of(const dq_conv_plan *plan, const dq_conv_tuning *tun
   choose(&other);
   dq_block_sizes sizes = {0, 0};
   if (other.algorithm->blocks) sizes = other.algorithm->blocks(&other, threads);
-  return (dq_conv_form){other.algorithm->name, other.algorithm->knobs, sizes.columns, sizes.depth};
+  return (dq_conv_form){other.algorithm->name, other.algorithm->knobs, sizes.columns, sizes.depth,
+                        dq_conv_counts(&other, threads)};
 }
 
 const char *dq_conv_algorithm_name(const dq_conv_plan *plan) { return plan->algorithm->name; }
