@@ -188,6 +188,10 @@ static int check_all(const options *o, unsigned present) {
   print_left_out("masked", left_out & present);
   print_left_out("not present", left_out & ~present);
   printf("%lld passed, %lld failed\n", (long long)c.passed, (long long)c.failed);
+  if (!c.passed && !c.failed)
+    fprintf(
+        stderr,
+        "dqcheck: nothing was checked: no kernel that runs here has the family or name of --only (--list shows all)\n");
   return c.failed || !c.passed;
 }
 
