@@ -452,7 +452,7 @@ temperature 3 | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../
 qat int8 | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | 3 dq-int8 MODEL
 qat nonsense | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | 2 nonsense
 checkpoint state | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | file state/checkpoint
-resume - | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last --checkpoint state | 0 state/checkpoint is not there
+resume - | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last --checkpoint state | 0 state/checkpoint does not exist
 time-limit 0.0000001s | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | 0 The time limit ended the training
 shape x=2,3,8,9 | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | 3 x
 data ../list.txt | ../small.onnx -o o.onnx --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | file o.onnx
