@@ -30,10 +30,9 @@ typedef struct dq_layer_costs {
 // All functions write their message to all->job->error. Those that return a status fail as dq_int8_quantize and
 // dq_evaluate do.
 
-enum {
-  DQ_FACTOR_PICTURES = 80
-}; // the largest number that factors of channels come from in trials: each of hundreds
-   // of channels reaches its end on another picture
+// The largest number of pictures that factors of channels come from in trials: each of hundreds of channels has its
+// largest value on another picture.
+enum { DQ_FACTOR_PICTURES = 80 };
 
 // Opens trials of the job, whose float outputs are computed here. job->in_turns, job->sites and job->of_file are set
 // for the conversion that follows. The caller closes them by dq_trials_close, also after a failure, which sets
@@ -50,7 +49,7 @@ bool dq_observed_is_of(const dq_observed *observed, const dq_int8_setting *setti
 dq_status dq_trials_observed(dq_trials *all, const dq_int8_setting *setting, dq_observed **observed);
 
 // Quantizes a copy of the network with the setting and fills all->now and all->verdict. *costs receives what its rule
-// on sums costs; NULL: nobody asks.
+// on sums costs each layer; NULL: it is not wanted.
 dq_status dq_try_setting(dq_trials *all, const dq_int8_setting *setting, dq_layer_costs *costs);
 // Tries a setting and accepts it when it is better than the best so far, or anyway. *gain: decibels that it is better.
 dq_status dq_try_and_compare(dq_trials *all, const dq_int8_setting *setting, bool anyway, double *gain);

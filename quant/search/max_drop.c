@@ -240,7 +240,7 @@ static dq_status open_order(float_search *search) {
 
 // On the front, below a rung of the order that holds: *rung becomes one of the front where a choice of that holds too.
 static dq_status climb_front(float_search *search, bool takes, int *rung) {
-  static const double LITTLE = 0.01;
+  static const double CLOSE = 0.01; // of all multiply-accumulates: rungs closer than this are not parted
   const dq_float_ladder order = search->ladder;
   const dq_float_rung *found = &order.rungs[*rung - 1];
   dq_float_ladder *front = &search->ladder;
@@ -250,7 +250,7 @@ static dq_status climb_front(float_search *search, bool takes, int *rung) {
     while (front->rungs[high].macs < found->macs) high++;
     front->rungs[high++] = *found;
     *rung = high;
-    return bisect(search, takes, 0, rung, LITTLE);
+    return bisect(search, takes, 0, rung, CLOSE);
   }
   *front = order;
   return status == DQ_UNSUPPORTED ? DQ_OK : status;
