@@ -1,18 +1,11 @@
-// Tile of sums of unsigned by signed bytes, requantized in registers as in requantize_avx512.c, two rows at a time.
-// Signed results are computed with 128 added to each.
+// Tile of sums of unsigned by signed bytes, requantized in registers, two rows at a time.
 #include "lib/kernels/simd/vector_vnni.h"
+#include "lib/kernels/simd/byte_results.h"
 
 typedef struct constants {
-  __m512i zero_point, low, high, out_flip, order;
-  __m512 upper;
+  byte_bounds bounds;
+  __m512i order;
 } constants;
-
-// Sums of a row, as integers in units of the output.
-static inline __attribute__((always_inline)) __m512i scaled(__m512i sum, __m512 multiplier, __m512 upper,
-                                                            const bool small) {
-  __m512 x = _mm512_mul_ps(_mm512_cvtepi32_ps(sum), multiplier);
-  return _mm512_cvtps_epi32(small ? x : _mm512_min_ps(upper, x));
-}
 
 static inline __attribute__((always_inline)) void store_32(uint8_t *to, __m256i bytes, int columns) {
   if (columns >= 32) _mm256_storeu_si256((void *)to, bytes);
@@ -30,14 +23,11 @@ static inline __attribute__((always_inline)) void finish_rows(const dq_tile *t, 
   for (int v = 0; v < 4; v++) {
     const bool there = (v < 2 || both) && v % 2 < vectors;
     if (there)
-      q[v] = scaled(sums[i + v / 2][v % 2], f32_set(r->multipliers[(i + v / 2) * r->multiplier_row]), c->upper, small);
+      q[v] = byte_units(&c->bounds, sums[i + v / 2][v % 2], f32_set(r->multipliers[(i + v / 2) * r->multiplier_row]),
+                        small);
     else q[v] = i32_zero();
   }
-  __m512i first = _mm512_adds_epi16(_mm512_packs_epi32(q[0], q[1]), c->zero_point);
-  __m512i second = _mm512_adds_epi16(_mm512_packs_epi32(q[2], q[3]), c->zero_point);
-  __m512i bytes = _mm512_max_epu8(_mm512_packus_epi16(first, second), c->low);
-  if (small) bytes = _mm512_min_epu8(bytes, c->high);
-  bytes = _mm512_permutexvar_epi32(c->order, _mm512_xor_si512(bytes, c->out_flip));
+  const __m512i bytes = _mm512_permutexvar_epi32(c->order, byte_pack(&c->bounds, q, small));
   uint8_t *to = r->output + i * r->output_stride;
   store_32(to, _mm512_castsi512_si256(bytes), t->columns);
   if (both) store_32(to + r->output_stride, _mm512_extracti64x4_epi64(bytes, 1), t->columns);
@@ -58,14 +48,9 @@ static inline __attribute__((always_inline)) void end_sums(const dq_tile *t, __m
 #pragma GCC unroll 2
     for (int v = 0; v < vectors; v++) __asm__("" : "+v"(sums[i][v]));
   const dq_requantize_rows *r = t->requantize;
-  const int shift = r->low < 0 ? 128 : 0;
-  const constants c = {.zero_point = _mm512_set1_epi16((int16_t)(r->zero_point + shift)),
-                       .low = _mm512_set1_epi8((char)(r->low + shift)),
-                       .high = _mm512_set1_epi8((char)(r->high + shift)),
-                       .out_flip = _mm512_set1_epi8((char)shift),
+  const constants c = {.bounds = byte_bounds_of(r->zero_point, r->low, r->high),
                        // Packing works in lanes of 128 bits; this puts words of four bytes back into their order.
-                       .order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15),
-                       .upper = f32_set((float)(r->high - r->zero_point))};
+                       .order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15)};
   const __m512 multipliers = r->multiplier_row ? _mm512_maskz_loadu_ps((__mmask16)((1u << rows) - 1), r->multipliers)
                                                : f32_set(*r->multipliers);
   const bool small = _mm512_cmp_ps_mask(_mm512_abs_ps(multipliers), f32_set(0.5f), _CMP_LE_OQ) == 0xffff;

@@ -1,7 +1,8 @@
 // Depthwise convolutions of bytes from plane to plane for AVX-512 VBMI and VNNI: a byte permutation lays four
 // neighbouring taps under each of 16 outputs, masked where they lie in the padding; 64 sums are requantized in
-// registers as in requantize_avx512.c. Signed results are computed with 128 added to each.
+// registers.
 #include "lib/kernels/simd/vector_vnni.h"
+#include "lib/kernels/simd/byte_results.h"
 
 enum {
   VECTORS = DQ_RUN_OUTPUTS / DQ_SLIDE_LANES,
@@ -12,8 +13,8 @@ enum {
 };
 
 typedef struct constants {
-  __m512i index, order, pad, flip, zero_point, low, high, out_flip;
-  __m512 upper;
+  byte_bounds bounds;
+  __m512i index, order, pad, flip;
 } constants;
 typedef struct channel {
   int64_t at; // of its plane
@@ -59,14 +60,9 @@ requantized(const constants *c, __m512 multiplier, const __m512i *sums, const in
       q[v] = i32_zero();
       continue;
     }
-    __m512 x = _mm512_mul_ps(_mm512_cvtepi32_ps(sums[v]), multiplier);
-    q[v] = _mm512_cvtps_epi32(small ? x : _mm512_min_ps(c->upper, x));
+    q[v] = byte_units(&c->bounds, sums[v], multiplier, small);
   }
-  __m512i first = _mm512_adds_epi16(_mm512_packs_epi32(q[0], q[1]), c->zero_point);
-  __m512i second = _mm512_adds_epi16(_mm512_packs_epi32(q[2], q[3]), c->zero_point);
-  __m512i bytes = _mm512_max_epu8(_mm512_packus_epi16(first, second), c->low);
-  if (small) bytes = _mm512_min_epu8(bytes, c->high);
-  return _mm512_permutexvar_epi8(c->order, _mm512_xor_si512(bytes, c->out_flip));
+  return _mm512_permutexvar_epi8(c->order, byte_pack(&c->bounds, q, small));
 }
 
 static inline __attribute__((always_inline)) void run_of(const dq_byte_window *w, const constants *c,
@@ -114,16 +110,11 @@ static __m512i order_of(const uint8_t *order) {
 
 void dq_u8s8_window_vbmi(const dq_byte_window *form) {
   const dq_byte_window w = *form; // a copy that no store can change
-  const int shift = w.low < 0 ? 128 : 0;
-  const constants c = {.index = _mm512_loadu_si512(w.index),
+  const constants c = {.bounds = byte_bounds_of(w.zero_point, w.low, w.high),
+                       .index = _mm512_loadu_si512(w.index),
                        .order = order_of(w.order),
                        .pad = _mm512_set1_epi8((char)w.pad),
-                       .flip = _mm512_set1_epi8((char)0x80),
-                       .zero_point = _mm512_set1_epi16((int16_t)(w.zero_point + shift)),
-                       .low = _mm512_set1_epi8((char)(w.low + shift)),
-                       .high = _mm512_set1_epi8((char)(w.high + shift)),
-                       .out_flip = _mm512_set1_epi8((char)shift),
-                       .upper = f32_set((float)(w.high - w.zero_point))};
+                       .flip = _mm512_set1_epi8((char)0x80)};
   const float *multiplier = w.multipliers;
   uint8_t *to = w.output;
   for (int64_t i = 0; i < w.channels; i++, multiplier += w.multiplier_step, to += w.outputs) {
