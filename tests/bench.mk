@@ -101,6 +101,12 @@ bench-clock: all $(B)/networks/half_resnet50.onnx $(B)/models/.made
 	$(PYTHON) -B tests/bench/clock.py $(B) $(B)/networks/half_resnet50.onnx datasets/shapes.onnx --idle $(MULTI_one) --threads $(call joined,$(MULTI_one) $(MULTI_squeezenet)) --many $(B)/models/small.onnx \
 	  --csv $(B)/$@.csv $(MULTI_OPTIONS)
 
+## bench-tuned: networks with what dq-tune chooses beside the usual plan and a control, in float32 and 8 bits, one thread and two, each time in a process of its own: BUILD/bench-tuned.csv; ends with 1 where one is slower (TUNED_OPTIONS='--rounds 9 --threads 1', BENCH_MODELS='a.onnx b.onnx')
+.PHONY: bench-tuned
+TUNED_INT8 = $(patsubst %,$(B)/networks/int8/%,$(notdir $(BENCH_MODELS)))
+bench-tuned: all $(TUNED_INT8)
+	$(PYTHON) -B tests/bench/tuned.py $(B) $(BENCH_MODELS) $(TUNED_INT8) --csv $(B)/$@.csv $(TUNED_OPTIONS)
+
 ## bench-processes: dq-train by two processes of an MPI job beside two trainings, on CIFAR-10 in CIFAR=FOLDER: BUILD/bench-processes.csv (PROCESSES_OPTIONS='--rounds 3')
 .PHONY: bench-processes
 bench-processes: all

@@ -1,14 +1,23 @@
-"""Times of models after dq-tune against the usual ones, in fresh processes that take turns, as CSV.
+#!/usr/bin/env python3
+"""Times of models after dq-tune over the usual ones, in fresh processes that take turns.
 
-usage: tuned.py DQ_FOLDER THREADS TIME_LIMIT MODEL...
+usage: tuned.py BUILD MODEL... [--threads 1,2] [--time-limit 20s] [--rounds 15] [--milliseconds 100] [--wisdom FOLDER]
+                [--usual BUILD] [--csv FILE]
 
-For each model dq-tune fills a wisdom file of its own; then rounds of three processes of dq-bench follow: usual, usual
-once more (the control), with the wisdom. With one thread the time of a run is the processor time of some runs (about MILLISECONDS) less
-that of 1, which other processes do not lengthen; with several it is the median of dq-bench. A ratio is that of two times
-of one round; the interval goes from the least to the largest of ROUNDS ratios, which holds the median with
-1 - 2 / 2^ROUNDS.
+dq-tune fills a wisdom file for each model and number of threads, which --wisdom keeps in FOLDER; what FOLDER has is not
+measured again. Three processes of dq-bench follow in each of ROUNDS rounds: as usual, as usual once more (the control) and
+with the wisdom; every round begins with another one. The time of a process is the median of as many runs as take
+MILLISECONDS, 20 at least. Printed are the medians of the ratios within a round, with the interval of the median of at
+least 95 % by order statistics.
+
+A row keeps the bound where its interval ends at 1.02 or below that of the control. Where dq-tune uses no choice, the plan is
+the usual one: nothing is timed, and the ratio is 1 in the mean. --usual names a folder with the commands of another
+build, such as one without dq-tune: usual times are its times then, and every row is timed. The last line has the
+geometric mean over the rows; the exit status is 1 where a row is beyond the bound.
 """
+import argparse
 import csv
+import datetime
 import json
 import os
 import statistics
@@ -16,68 +25,109 @@ import subprocess
 import sys
 import tempfile
 
-ROUNDS = 7  # 98.4 %
-MILLISECONDS = 800
+import multi
+
+HEAD = ["network", "threads", "equal plans", "shapes with a choice", "not as usual", "usual (ms)", "after / before", "control",
+        "bound"]
+BOUND = 1.02
 
 
-def run(*command):
-    return subprocess.run(command, capture_output=True, text=True)
+class Bench:
+    """dq-bench of one folder on one model."""
+
+    def __init__(self, build, model, threads, milliseconds):
+        self.command = [f"{build}/dq-bench", model, "--threads", threads, "--warmup", "3", "--json", "-", "-q"]
+        self.milliseconds, self.runs = milliseconds, None
+        told = subprocess.run([f"{build}/dq-bench", "--help"], stdout=subprocess.PIPE, text=True, check=True).stdout
+        self.usual = ["--no-wisdom"] if "--no-wisdom" in told else []
+
+    def time(self, *way):
+        if self.runs is None:
+            self.runs = 5
+            self.runs = max(20, round(self.milliseconds / self.time(*self.usual)))
+        command = [*self.command, "--runs", str(self.runs), *(way or self.usual)]
+        told = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+        return told["models"][0]["median_ms"]
 
 
-def bench(folder, model, threads, runs, *way):
-    command = [folder + "/dq-bench", model, "--threads", threads, "--warmup", "0", "--runs", str(runs), "--json", "-", "-q", *way]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as child:
-        text = child.stdout.read()
-        usage = os.wait4(child.pid, 0)[2]
-        child.returncode = 0
-    return json.loads(text)["models"][0]["median_ms"], 1e3 * (usage.ru_utime + usage.ru_stime)
+def tune(options, model, threads, place):
+    """Whether the machine was quiet enough, and the facts of dq-tune about the network."""
+    name = f"{place}/{os.path.abspath(model).replace('/', '_')}.{threads}"
+    if not os.path.exists(name) or not os.path.exists(name + ".json"):
+        command = [f"{options.build}/dq-tune", model, "--threads", threads, "--time-limit", options.time_limit, "-q"]
+        status = subprocess.run([*command, "--wisdom", name, "--json", name + ".json"], stdout=subprocess.DEVNULL).returncode
+        if status not in (0, 1):
+            sys.exit(f"{model}: dq-tune ended with status {status}")
+    with open(name + ".json", encoding="utf-8") as file:
+        return name, json.load(file)["network"]
 
 
-def time_of(folder, model, threads, runs, *way):
-    median, time = bench(folder, model, threads, runs + 1, *way)
-    return median if threads != "1" else (time - bench(folder, model, threads, 1, *way)[1]) / runs
+def ratios_of(options, model, threads, wisdom):
+    own = Bench(options.build, model, threads, options.milliseconds)
+    usual = Bench(options.usual, model, threads, options.milliseconds) if options.usual else own
+    ways = [usual.time, usual.time, (lambda: own.time("--wisdom", wisdom)) if wisdom else own.time]
+    times = [[], [], []]
+    for turn in range(options.rounds):
+        for way in range(3):
+            way = (turn + way) % 3
+            times[way].append(ways[way]())
+    before, again, after = times
+    return statistics.median(before), *([b / a for a, b in zip(before, other)] for other in (after, again))
 
 
-def tune(folder, model, threads, limit, wisdom, facts):
-    done = run(folder + "/dq-tune", model, "--threads", threads, "--time-limit", limit, "--wisdom", wisdom, "--json", facts)
-    if done.returncode not in (0, 1):
-        sys.exit(done.stderr)
-    with open(facts, encoding="utf-8") as file:
-        return done.returncode, json.load(file)["network"]
+def text_of(ratios):
+    return "{:.3f} ({:.3f} to {:.3f})".format(statistics.median(ratios), *multi.interval_of(ratios))
 
 
-def measure(folder, model, threads, limit):
-    with tempfile.TemporaryDirectory() as place:
-        wisdom = place + "/wisdom"
-        status, network = tune(folder, model, threads, limit, wisdom, place + "/facts")
-        name = os.path.basename(model).removesuffix(".onnx")
-        row = [name, threads, limit, status, network["control_low"], network["control_high"]]
-        row += [network["shapes"], network["measured"], network["chosen"]]
-        if not network["chosen"]:
-            return row + [""] * 7
-        ratios, controls, usual = [], [], []
-        runs = max(20, round(MILLISECONDS / network["before_ms"]))
-        for _ in range(ROUNDS):
-            before = time_of(folder, model, threads, runs, "--no-wisdom")
-            again = time_of(folder, model, threads, runs, "--no-wisdom")
-            after = time_of(folder, model, threads, runs, "--wisdom", wisdom)
-            usual.append(before)
-            controls.append(again / before)
-            ratios.append(after / before)
-        figures = [statistics.median(usual)]
-        for values in (ratios, controls):
-            figures += [statistics.median(values), min(values), max(values)]
-        return row + [round(figure, 4) for figure in figures]
+def measure(options, model, threads, place):
+    wisdom, network = tune(options, model, threads, place)
+    used, quiet = network["used"], os.path.exists(wisdom)
+    row = [multi.name_of(model) + (" (8 bits)" if "/int8/" in model else ""), threads]
+    row += [f"{network['control_low']:.3f} to {network['control_high']:.3f}" + ("" if quiet else " (too noisy)")]
+    row += [network["shapes"], network["chosen"] if used else 0]
+    if not used and not options.usual:
+        return row + ["", "", "", "usual plan"], 1, True
+    usual, ratios, control = ratios_of(options, model, threads, wisdom if used else None)
+    end, most = multi.interval_of(ratios)[1], max(BOUND, multi.interval_of(control)[1])
+    row += [f"{usual:.3f}", text_of(ratios), text_of(control), f"{'passed' if end <= most else 'failed'}: {most:.3f}"]
+    return row, statistics.median(ratios), end <= most
 
 
 def main():
-    folder, threads, limit = sys.argv[1:4]
-    writer = csv.writer(sys.stdout)
-    writer.writerow("model threads time_limit status noise_low noise_high shapes measured chosen usual_ms ratio ratio_low "
-                    "ratio_high control control_low control_high".split())
-    for model in sys.argv[4:]:
-        writer.writerow(measure(folder, model, threads, limit))
-        sys.stdout.flush()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build")
+    parser.add_argument("models", nargs="+", metavar="MODEL")
+    parser.add_argument("--threads", default="1,2")
+    parser.add_argument("--time-limit", default="20s")
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--milliseconds", type=float, default=100)
+    parser.add_argument("--wisdom", metavar="FOLDER")
+    parser.add_argument("--usual", metavar="BUILD")
+    parser.add_argument("--csv", metavar="FILE")
+    options = parser.parse_args()
+    if options.rounds < 6:
+        parser.error(f"--rounds {options.rounds}: an interval of 95 % takes 6 rounds at least")
+    facts = [("title", "Time after dq-tune over the usual time, fresh processes"),
+             ("command", f"`make bench-tuned`; {options.rounds} rounds of {options.milliseconds:g} ms, `--time-limit {options.time_limit}`"),
+             ("machine", multi.machine_text()), ("measured", str(datetime.date.today())), ("source", "`tests/bench/tuned.py`")]
+    rows, ratios, kept = [], [], []
+    with tempfile.TemporaryDirectory() as place:
+        place = options.wisdom or place
+        os.makedirs(place, exist_ok=True)
+        for model, threads in ((m, t) for m in options.models for t in options.threads.split(",")):
+            row, ratio, holds = measure(options, model, threads, place)
+            rows.append(row)
+            ratios.append(ratio)
+            kept.append(holds)
+            print(*row, sep=" | ", flush=True)
+    print(f"{len(rows)} rows: geometric mean {statistics.geometric_mean(ratios):.3f}; {sum(r <= 0.8 for r in ratios)} at most "
+          f"0.80; {sum(kept)} of {len(kept)} within the bound")
+    if options.csv:
+        with open(options.csv, "w", newline="", encoding="utf-8") as file:
+            file.writelines(f"# {key}: {text}\n" for key, text in facts)
+            csv.writer(file, lineterminator="\n").writerows([HEAD] + rows)
+    return 0 if all(kept) else 1
 
 
-main()
+if __name__ == "__main__":
+    sys.exit(main())
