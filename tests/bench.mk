@@ -106,6 +106,12 @@ bench-clock: all $(B)/networks/half_resnet50.onnx $(B)/models/.made
 TUNED_INT8 = $(patsubst %,$(B)/networks/int8/%,$(notdir $(BENCH_MODELS)))
 bench-tuned: all $(TUNED_INT8)
 	$(PYTHON) -B tests/bench/tuned.py $(B) $(BENCH_MODELS) $(TUNED_INT8) --csv $(B)/$@.csv $(TUNED_OPTIONS)
+## bench-train: steps of dq-train beside those of PyTorch (python3-torch and python3-onnx of Debian) and of darknet (DARKNET=FILE): BUILD/bench-train.csv (TRAIN_OPTIONS='--rounds 3')
+.PHONY: bench-train
+bench-train: all
+	/usr/bin/python3 -B tests/bench/train_speed.py $(B) \
+	  $(filter %/resnet20_cifar10.onnx,$(BENCH_MODELS)):cifar $(filter %/mobilenetv2_100_224_deq_ptq.onnx,$(BENCH_MODELS)):imagenet \
+	  $(and $(DARKNET),--darknet $(DARKNET)) --csv $(B)/$@.csv $(TRAIN_OPTIONS)
 
 ## bench-processes: dq-train by two processes of an MPI job beside two trainings, on CIFAR-10 in CIFAR=FOLDER: BUILD/bench-processes.csv (PROCESSES_OPTIONS='--rounds 3')
 .PHONY: bench-processes
