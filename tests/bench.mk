@@ -113,6 +113,14 @@ bench-train: all
 	  $(filter %/resnet20_cifar10.onnx,$(BENCH_MODELS)):cifar $(filter %/mobilenetv2_100_224_deq_ptq.onnx,$(BENCH_MODELS)):imagenet \
 	  $(and $(DARKNET),--darknet $(DARKNET)) --csv $(B)/$@.csv $(TRAIN_OPTIONS)
 
+## bench-exporters: one U-Net as torch.onnx and as tf2onnx write it takes dq the same time, as usual and after dq-tune; TensorFlow comes from the package registry into BUILD/exporters
+.PHONY: bench-exporters
+$(B)/exporters/.ready:
+	@{ $(PYTHON) -m venv $(@D) && $(@D)/bin/pip -q install tensorflow-cpu tf2onnx==1.17.0 && touch $@; } || echo "TensorFlow and tf2onnx cannot be installed here" >&2
+bench-exporters: $(LINKS) $(B)/exporters/.ready
+	@sh cmd/deps.sh steps
+	/usr/bin/python3 -B tests/interop/exporters.py $(B) --tensorflow $(B)/exporters/bin/python
+
 ## bench-processes: dq-train by two processes of an MPI job beside two trainings, on CIFAR-10 in CIFAR=FOLDER: BUILD/bench-processes.csv (PROCESSES_OPTIONS='--rounds 3')
 .PHONY: bench-processes
 bench-processes: all

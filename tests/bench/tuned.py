@@ -27,7 +27,7 @@ import tempfile
 
 import multi
 
-HEAD = ["network", "threads", "equal plans", "shapes with a choice", "not as usual", "usual (ms)", "after / before", "control",
+HEAD = ["network", "threads", "equal plans", "shapes with a choice", "measured", "not as usual", "usual (ms)", "after / before", "control",
         "bound"]
 BOUND = 1.02
 
@@ -79,12 +79,19 @@ def text_of(ratios):
     return "{:.3f} ({:.3f} to {:.3f})".format(statistics.median(ratios), *multi.interval_of(ratios))
 
 
+def control_of(network):
+    """What dq-tune said of the machine, where it measured something in its last call."""
+    low, high = network.get("control_low"), network.get("control_high")
+    if low is None or high is None:
+        return ""
+    return f"{low:.3f} to {high:.3f}" + ("" if 0.95 <= low and high <= 1.05 else " (too noisy)")
+
+
 def measure(options, model, threads, place):
     wisdom, network = tune(options, model, threads, place)
-    used, quiet = network["used"], os.path.exists(wisdom)
-    row = [multi.name_of(model) + (" (8 bits)" if "/int8/" in model else ""), threads]
-    row += [f"{network['control_low']:.3f} to {network['control_high']:.3f}" + ("" if quiet else " (too noisy)")]
-    row += [network["shapes"], network["chosen"] if used else 0]
+    used, measured = network["used"], network["measured"] + network["known"]
+    row = [multi.name_of(model) + (" (8 bits)" if "/int8/" in model else ""), threads, control_of(network)]
+    row += [network["shapes"], measured, network["chosen"] if used else 0]
     if not used and not options.usual:
         return row + ["", "", "", "usual plan"], 1, True
     usual, ratios, control = ratios_of(options, model, threads, wisdom if used else None)
