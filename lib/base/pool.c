@@ -32,13 +32,18 @@ typedef struct worker {
   int index;
 } worker;
 
+// What one thread writes and another looks at meanwhile has a line of its own: otherwise each of the caller's stores
+// would wait for the line to come back.
 struct dq_pool {
+  _Alignas(LINE) atomic_uint number; // of the job, written last; workers look at it while they wait
   // The job. All is atomic as a thread may look at one that is over; it then gets no piece of it.
-  _Atomic(dq_pool_work *) work;
+  _Alignas(LINE) _Atomic(dq_pool_work *) work;
   _Atomic(void *) argument;
   atomic_int_least64_t count;
-  atomic_int processor;             // the caller's
-  atomic_uint number;               // of the job, written last
+  atomic_int processor; // the caller's
+  // NULL: nobody observes. Atomic as a thread may look at a job that is over.
+  _Atomic(dq_pool_share_done *) share_done;
+  _Atomic(void *) share_user;
   _Alignas(LINE) atomic_int left;   // pieces that are not done
   _Alignas(LINE) atomic_int asleep; // workers
   atomic_bool caller_asleep, stop;
@@ -46,11 +51,8 @@ struct dq_pool {
   pthread_mutex_t lock; // only to sleep and to wake
   pthread_cond_t begin, done;
   int threads;
-  int caller; // the number of the thread that calls, the only one that reads this
-  bool looks; // not where threads have to share processors
-  // NULL: nobody observes. Atomic as a thread may look at a job that is over.
-  _Atomic(dq_pool_share_done *) share_done;
-  _Atomic(void *) share_user;
+  int caller;      // the number of the thread that calls, the only one that reads this
+  bool looks;      // not where threads have to share processors
   worker *workers; // threads - 1 of them, the caller being thread 0; NULL: the pool is open
 };
 
@@ -240,15 +242,18 @@ void dq_pool_run(dq_pool *pool, int64_t count, dq_pool_work *work, void *argumen
     for (int64_t i = 0; i < count; i++) work(argument, i, pool ? pool->caller : 0);
     return;
   }
+  const memory_order relaxed = memory_order_relaxed; // what threads see when they have seen the number
   unsigned number = pool->number + 1;
   unsigned pieces = (unsigned)piece_count(count, pool->threads), threads = (unsigned)pool->threads;
-  pool->work = work;
-  pool->argument = argument;
-  pool->count = count;
-  pool->processor = sched_getcpu();
-  pool->left = (int)pieces;
-  for (unsigned t = 0; t < threads; t++)
-    pool->shares[t].span = (uint_least64_t)number << 32 | pieces * t / threads << 16 | pieces * (t + 1) / threads;
+  atomic_store_explicit(&pool->work, work, relaxed);
+  atomic_store_explicit(&pool->argument, argument, relaxed);
+  atomic_store_explicit(&pool->count, count, relaxed);
+  atomic_store_explicit(&pool->processor, sched_getcpu(), relaxed);
+  atomic_store_explicit(&pool->left, (int)pieces, relaxed);
+  for (unsigned t = 0; t < threads; t++) {
+    uint_least64_t first = pieces * t / threads, end = pieces * (t + 1) / threads;
+    atomic_store_explicit(&pool->shares[t].span, (uint_least64_t)number << 32 | first << 16 | end, relaxed);
+  }
   pool->number = number;
   if (pool->asleep) wake(pool, &pool->begin);
   if (!run_share(pool, number, pool->caller)) wait_for_others(pool);

@@ -362,8 +362,9 @@ static dq_status run_pool(dq_op *op, pool_kind kind) {
   if (!job.output) return dq_op_fail(op, DQ_UNSUPPORTED, "output 0 is left out");
   int64_t planes = input->dims[0] * input->dims[1];
   if (planes == 0) return DQ_OK;
-  const int64_t *out = job.window.output;
-  int64_t cost = 4 * out[0] * out[1] * out[2];
+  const int64_t *out = job.window.output, *in = job.window.input;
+  enum { ROW = 256 }; // elements that take as long as beginning a row of outputs
+  int64_t cost = dq_max_i64(out[0] * out[1] * (4 * out[2] + ROW), in[0] * in[1] * in[2]);
   size_t threads = (size_t)dq_pool_threads(op->context ? op->context->pool : NULL);
   dq_arena *arena = dq_context_arena(op->context);
   job.row_capacity = dq_thread_workspace((size_t)job.window.input[2] * job.rules->size);

@@ -10,9 +10,9 @@
 // A band is some rows of tiles; what it holds between the steps should stay in the second-level cache.
 // Packed: header; [out_channels] bias, [places][panels][in words][panel_rows] transformed weights; a word is an input
 // channel. In 8 bits the weights of conv_winograd_int8.c.
-// Scratch: per thread a padded plane, its parts, lines of output, in 8 bits rows of output as int32 and the room of
-// conv_winograd_int8.c; values [places][panels of columns][in words][columns] and, in float32, sums [places]
-// [out_channels][tiles] of one band per thread.
+// Scratch: per thread in 8 bits a padded plane, the parts of the plane, lines of output, in 8 bits rows of output as
+// int32 and the room of conv_winograd_int8.c; values [places][panels of columns][in words][columns] and, in float32,
+// sums [places] [out_channels][tiles] of one band per thread.
 #include "lib/kernels/conv/conv_internal.h"
 #include "lib/kernels/conv/conv_winograd_int8.h"
 
@@ -176,6 +176,7 @@ static int64_t band_columns(const dq_conv_plan *plan) {
 }
 static int64_t plane_width(const dq_conv_plan *plan) { return plan->winograd.wide * plan->winograd.size + 2; }
 static size_t plane_area(const dq_conv_plan *plan) {
+  if (plan->float32) return 0;
   return dq_words((plan->winograd.rows * plan->winograd.size + 2) * plane_width(plan) + VECTORS);
 }
 static int64_t part_stride(const dq_conv_plan *plan) {
@@ -252,6 +253,16 @@ static band band_of(const stage *s, int64_t index, int thread, int slot) {
   return b;
 }
 
+// The words of a plane that no line is stored in, and those behind the parts that whole vectors read.
+static void clear_padding(const band *b) {
+  const dq_conv_plan *plan = b->stage->call->plan;
+  int64_t size = plan->winograd.size, wide = plan->winograd.wide, tiles = b->rows * wide;
+  memset(b->plane, 0, plane_area(plan) * sizeof(float));
+  int64_t read = wide + (int64_t)dq_round_up((size_t)tiles, (size_t)plan->multiply->columns);
+  for (int64_t part = 0; part < size * side(plan->winograd.size); part++)
+    memset(b->parts + part * part_stride(plan) + tiles, 0, (size_t)(read - tiles) * sizeof(float));
+}
+
 // Words of input channels from `from` to end - 1.
 static void transform_channels(const band *b, int64_t from, int64_t end) {
   const dq_conv_call *call = b->stage->call;
@@ -275,7 +286,7 @@ static void transform_channels(const band *b, int64_t from, int64_t end) {
                             .place_stride = value_stride(plan),
                             .panel = plan->multiply->columns,
                             .panel_stride = plan->multiply->columns * plan->group_words};
-  memset(b->plane, 0, (plane_area(plan) + parts_area(plan)) * sizeof(float));
+  clear_padding(b);
   for (int64_t c = from; c < end; c++) {
     form.to = b->values + c * form.panel;
     if (plan->float32) {

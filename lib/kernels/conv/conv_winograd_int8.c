@@ -113,7 +113,10 @@ void dq_winograd_int8_input(const dq_conv_call *call, int64_t image, int64_t wor
                         .zero_point = plan->int8.input_zero_point};
   if (form->lines > 0 && form->taken > 0) ((dq_expand_function *)plan->expand->function)(&lines);
   dq_winograd_input stored = *form;
-  stored.lines = 0; // for the kernel to bring into the plane
+  stored.rows = form->plane;
+  stored.lines = form->tiles_high * form->size + 2;
+  stored.width = stored.taken = form->plane_width;
+  stored.pad_left = stored.pad_top = 0;
   ((dq_winograd_input_function *)plan->winograd.input->function)(&stored);
 }
 

@@ -32,39 +32,70 @@ INLINE void merge(f32_vector *x, const int m) {
   f32_merge_2(x + 2);
 }
 
-// Lines of the input into the padded plane; what is written past a line are zeros.
-INLINE void pad_lines(const dq_winograd_input *w) {
-  for (int64_t line = 0; line < w->lines; line++) {
-    const float *from = w->rows + line * w->width;
-    float *to = w->plane + (w->pad_top + line) * w->plane_width + w->pad_left;
-    const int64_t count = w->taken;
-    for (int64_t x = 0; x < count; x += V_WORDS) f32_store(to + x, f32_load_some(from + x, (int)(count - x)));
+// Loads of the words of V_WORDS tiles: load k begins at columns[k % vectors] of the line that is k / vectors rows of
+// tiles further down, and again m columns to the right.
+typedef struct tile_loads {
+  int64_t columns[4];
+  f32_lanes lanes[4], next[4]; // inside of the line
+} tile_loads;
+
+INLINE tile_loads find_loads(const dq_winograd_input *w, int64_t column, const int m, const int vectors) {
+  tile_loads loads;
+  for (int k = 0; k < vectors; k++) {
+    int64_t at = column + k * V_WORDS - w->pad_left;
+    loads.columns[k] = at;
+    loads.lanes[k] = f32_lanes_between(-at, w->taken - at);
+    loads.next[k] = f32_lanes_between(-at - m, w->taken - at - m);
+  }
+  return loads;
+}
+
+// Words of the lines `line`, line + m, ... of as many rows of tiles as fill a vector, at most up to line `last`, to the
+// first `count` of to[place in a tile][tiles].
+INLINE void split_tiles(const dq_winograd_input *w, const tile_loads *loads, int64_t line, int64_t last, float *to,
+                        int count, const int m, const int vectors) {
+  static const float zeros[V_WORDS] = {0};
+  f32_vector x[4], next[4];
+  for (int k = 0; k < m; k++) {
+    int64_t of_row = line + k / vectors * m < last ? line + k / vectors * m : last;
+    uint64_t row = (uint64_t)(of_row - w->pad_top);
+    bool inside = row < (uint64_t)w->lines;
+    const float *from = w->rows + (int64_t)row * w->width + loads->columns[k % vectors];
+    x[k] = f32_load_lanes(inside ? from : zeros, loads->lanes[k % vectors]);
+    next[k] = f32_load_lanes(inside ? from + m : zeros, loads->next[k % vectors]);
+  }
+  split(x, m);
+  split(next, m);
+  for (int k = 0; k < m; k++) f32_store_some(to + k * w->part_stride, x[k], count);
+  for (int k = 0; k < 2; k++) f32_store_some(to + (m + k) * w->part_stride, next[k], count);
+}
+
+// Lines of the input to parts[line % m][place in a tile][tiles], the places of a tile side by side. A line has
+// `vectors` of the m vectors that V_WORDS tiles take, or m and more.
+INLINE void split_lines(const dq_winograd_input *w, const int m, const int vectors) {
+  const int64_t rows = m / vectors;
+  for (int64_t t = 0; t < w->tiles_wide; t += V_WORDS) {
+    const tile_loads loads = find_loads(w, t * m, m, vectors);
+    const int count = vectors < m || w->tiles_wide - t > V_WORDS ? V_WORDS : (int)(w->tiles_wide - t);
+    for (int64_t first = 0; first < m; first++) {
+      float *to = w->parts + first * (m + 2) * w->part_stride + t;
+      const int64_t last = w->tiles_high - (first >= 2); // row of tiles: each has two lines of the next
+      for (int64_t row = 0; row <= last; row += rows)
+        split_tiles(w, &loads, row * m + first, last * m + first, to + row * w->tiles_wide, count, m, vectors);
+    }
   }
 }
 
-// Lines of the plane to parts[line % m][place in a tile][tiles], the places of a tile side by side.
-INLINE void split_plane(const dq_winograd_input *w, const int m) {
-  const int64_t wide = w->tiles_wide;
-  for (int64_t line = 0; line < w->tiles_high * m + 2; line++) {
-    const float *from = w->plane + line * w->plane_width;
-    float *to = w->parts + line % m * (m + 2) * w->part_stride + line / m * wide;
-    for (int64_t t = 0; t < wide; t += V_WORDS) {
-      f32_vector x[4], next[4];
-      for (int k = 0; k < m; k++) x[k] = f32_load(from + t * m + k * V_WORDS);
-      for (int k = 0; k < m; k++) next[k] = f32_load(from + (t + 1) * m + k * V_WORDS);
-      split(x, m);
-      split(next, m);
-      for (int k = 0; k < m; k++) f32_store(to + k * w->part_stride + t, x[k]);
-      for (int k = 0; k < 2; k++) f32_store(to + (m + k) * w->part_stride + t, next[k]);
-    }
-  }
+INLINE void split_input(const dq_winograd_input *w, const int m) {
+  if (w->tiles_wide * m == V_WORDS) split_lines(w, m, 1);
+  else if (m == 4 && w->tiles_wide * m == 2 * V_WORDS) split_lines(w, m, 2);
+  else split_lines(w, m, m);
 }
 
 INLINE void input(const dq_winograd_input *w, const int m) {
   const int side = m + 2;
   const int64_t tiles = w->tiles_high * w->tiles_wide;
-  pad_lines(w);
-  split_plane(w, m);
+  split_input(w, m);
   for (int64_t t = 0; t < tiles; t += V_WORDS) {
     f32_vector half[MOST][MOST];
     for (int j = 0; j < side; j++) {

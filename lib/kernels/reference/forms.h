@@ -294,17 +294,18 @@ typedef struct dq_winograd_input {
   const float *rows; // `lines` lines, `width` apart: those of the band that are inside of the input; the first
   int64_t lines, width, taken; // `taken` values of each are used
   int64_t pad_left, pad_top;   // zeros before them, in columns and lines
-  float *plane; // scratch of tiles_high m + 2 lines of plane_width and m + 1 vectors, zeroed by the caller once for
-  int64_t plane_width; // all channels
-  float *parts;        // scratch of m (m + 2) part_stride, part_stride >= (tiles_high + 1) tiles_wide and a vector
+  // 8 bits: the padded plane, tiles_high m + 2 lines of plane_width, which `rows` are for the kernel. Else NULL.
+  float *plane;
+  int64_t plane_width;
+  float *parts; // scratch of m (m + 2) part_stride, part_stride >= (tiles_high + 1) tiles_wide and a vector
   int64_t part_stride;
   // Place p of tile t = y * tiles_wide + x goes to to[p * place_stride + t / panel * panel_stride + t % panel].
   float *to;
   int64_t place_stride, panel, panel_stride;
 } dq_winograd_input;
 typedef void dq_winograd_input_function(const dq_winograd_input *input);
-// i16: the plane, parts and places hold words of two int16. The caller has stored all lines in the plane: `lines` is 0.
-// Values of the plane are -255 to 255.
+// i16: rows, parts and places hold words of two int16. The caller has stored all lines in the plane, which the rows
+// are. Values of the plane are -255 to 255.
 typedef dq_winograd_input_function dq_i16_winograd_input_function;
 
 typedef struct dq_winograd_output {
