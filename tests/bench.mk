@@ -106,6 +106,7 @@ bench-clock: all $(B)/networks/half_resnet50.onnx $(B)/models/.made
 TUNED_INT8 = $(patsubst %,$(B)/networks/int8/%,$(notdir $(BENCH_MODELS)))
 bench-tuned: all $(TUNED_INT8)
 	$(PYTHON) -B tests/bench/tuned.py $(B) $(BENCH_MODELS) $(TUNED_INT8) --csv $(B)/$@.csv $(TUNED_OPTIONS)
+
 ## bench-train: steps of dq-train beside those of PyTorch (python3-torch and python3-onnx of Debian) and of darknet (DARKNET=FILE): BUILD/bench-train.csv (TRAIN_OPTIONS='--rounds 3')
 .PHONY: bench-train
 bench-train: all
