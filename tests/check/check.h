@@ -74,7 +74,7 @@ void finish_array(checker *c, bool good, const char *what, int64_t count);
 // ---- One random case each ----
 typedef void check_case(checker *c);
 check_case check_conv_f32, check_depthwise_f32, check_window_f32, check_conv_channels, check_conv_int8,
-    check_depthwise_int8, check_window_int8, check_conv_int8_pairs, check_conv_int8_sums16;
+    check_depthwise_int8, check_window_int8, check_conv_int8_pairs, check_conv_int8_sums16, check_conv_pixels;
 check_case check_conv_f16, check_conv_f16_sums, check_depthwise_f16, check_window_f16;
 check_case check_winograd, check_winograd_int8, check_conv_matrix;
 check_case check_conv_gradient;

@@ -407,6 +407,11 @@ void check_conv_f16(checker *c) { check_float(c, false, half_case); }
 void check_conv_f16_sums(checker *c) { check_float(c, false, half_sums_case); }
 void check_depthwise_f16(checker *c) { check_float(c, true, half_case); }
 void check_conv_int8(checker *c) { check_integer(c, false, ANY_WEIGHTS); }
+void check_conv_pixels(checker *c) {
+  dq_conv_parameters p = random_conv(c, false);
+  p.algorithm = DQ_CONV_pixels;
+  check_integer_shape(c, p, ANY_WEIGHTS);
+}
 void check_depthwise_int8(checker *c) { check_integer(c, true, ANY_WEIGHTS); }
 // Of square kernels, half with planes as wide as before and outputs that follow each other across the ends of rows.
 void check_window_int8(checker *c) {

@@ -14,6 +14,7 @@ static check_case *const f32_tile_cases[] = {check_conv_f32, check_gemm_f32, che
 static check_case *const i16_tile_cases[] = {check_conv_int8, check_gemm_int8, check_winograd_int8, NULL};
 static check_case *const u8s8_tile_cases[] = {check_conv_int8, check_gemm_int8, NULL};
 static check_case *const u8s8_bytes_tile_cases[] = {check_conv_int8, NULL};
+static check_case *const u8s8_pixels_cases[] = {check_conv_pixels, NULL};
 static check_case *const u8s8_pair_tile_cases[] = {check_conv_int8_pairs, NULL};
 static check_case *const u8s8_sums16_tile_cases[] = {check_conv_int8_sums16, NULL};
 static check_case *const u8s8_block_cases[] = {check_conv_int8, check_gemm_int8, NULL};

@@ -61,7 +61,7 @@ END
   grep -q '"algorithm": "im2col"' b.json
   gives 2 dq-bench "$models/small.onnx" --conv fast
   has "dq-bench: option '--conv': there is no algorithm 'fast'"
-  has "hint: one of direct, auto, window, slide, depthwise, blocks, bands, channels, tiles, winograd"
+  has "hint: one of direct, auto, window, slide, depthwise, blocks, bands, channels, tiles, pixels, winograd"
   gives 2 dq-bench "$models/small.onnx" --conv '*=direct,mcmk'
   has "names more than one algorithm"
 }

@@ -266,6 +266,33 @@ static void bytes_take_little_memory(void **state) {
     }
 }
 
+// ---- Bytes, output channels side by side ----
+static const char *name_of_bytes(dq_conv_parameters shape, unsigned cpu) {
+  dq_conv_plan plan;
+  dq_conv_int8_parameters q = {.shape = shape, .weight_signed = true};
+  assert_int_equal(dq_conv_int8_plan(&q, cpu, &plan, NULL), DQ_OK);
+  return dq_conv_algorithm_name(&plan);
+}
+
+// A plane of 7 x 7 fills 49 of the 64 columns of a tile. A 1x1 convolution of few channels turns as many bytes as it
+// multiplies words; rows of three outputs are too short for runs.
+static void bytes_by_pixels_where_columns_would_be_empty(void **state) {
+  (void)state;
+  const unsigned cpu = DQ_CPU_AVX2 | DQ_CPU_AVX512 | DQ_CPU_VNNI;
+  if (!dq_kernel_find(DQ_OPERATION_u8s8_pixels, cpu)) {
+    print_message("skipped: this machine has no VNNI\n");
+    skip();
+  }
+  dq_conv_parameters pointwise = three_by_three(16, 96, 56);
+  pointwise.kernel_height = pointwise.kernel_width = 1;
+  pointwise.pad_top = pointwise.pad_left = pointwise.pad_bottom = pointwise.pad_right = 0;
+  assert_string_equal(name_of_bytes(three_by_three(512, 512, 7), cpu), "pixels");
+  assert_string_equal(name_of_bytes(pointwise, cpu), "tiles");
+  assert_string_equal(name_of_bytes(three_by_three(512, 512, 3), cpu), "tiles");
+  assert_string_equal(name_of_bytes(three_by_three(512, 512, 7), DQ_CPU_AVX2 | DQ_CPU_AVX512), "tiles");
+  assert_string_not_equal(name_of_bytes(three_by_three(512, 512, 7), cpu | DQ_CPU_AMX), "pixels");
+}
+
 // ---- Depthwise on bytes ----
 // One channel of out_width columns and three rows, every input under a window: the sums against the plain loops.
 static void same_sums(dq_conv_int8_parameters q) {
@@ -317,6 +344,7 @@ int main(void) {
       cmocka_unit_test(bytes_in_large_tiles_up_to_where_they_fit),
       cmocka_unit_test(bytes_without_weights_count_as_the_largest),
       cmocka_unit_test(bytes_take_little_memory),
+      cmocka_unit_test(bytes_by_pixels_where_columns_would_be_empty),
       cmocka_unit_test(depthwise_bytes_at_all_distances),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

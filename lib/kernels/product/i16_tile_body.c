@@ -1,5 +1,5 @@
 // Tile of sums of pairs of int16.
-// Sets: avx2 avx512 neon
+// Sets: avx2 avx512 vnni neon
 #include "lib/kernels/simd/vector.h"
 
 #define TILE_FUNCTION DQ_FOR_SET(dq_i16_tile)

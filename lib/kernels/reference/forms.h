@@ -228,6 +228,27 @@ typedef struct dq_byte_window {
 } dq_byte_window;
 typedef void dq_u8s8_window_function(const dq_byte_window *window);
 
+// Sums of bytes with up to DQ_PIXEL_LANES output channels in lanes. Pixels of the output lie in rows of row_outputs; a
+// row has `parts` runs of `pixels` pixels (4 to DQ_PIXEL_RUN), the last one as many as are left. Runs `first` to first
+// + runs
+// - 1 are computed, those of row 0 before those of row 1. The sum of pixel x of row y is start + bias + sum over k of
+// dot(weights[k], planes[y * row_words + x + offsets[k]]), requantized to the bytes y * row_outputs + x of the planes
+// of the output, output_stride apart; of the form's other fields bias, multipliers, multiplier_row, zero_point, low and
+// high are read. Words are read up to whole runs.
+enum { DQ_PIXEL_LANES = 32, DQ_PIXEL_RUN = 7 };
+typedef struct dq_byte_pixels {
+  const uint32_t *planes;
+  const int32_t *offsets;  // [depth]
+  const uint32_t *weights; // [depth][lanes]: half of DQ_PIXEL_LANES where these hold all channels, else all
+  const int32_t *starts;   // [channels]
+  int64_t depth, first, runs, parts, row_outputs, row_words;
+  int pixels, channels; // channels is at most DQ_PIXEL_LANES
+  const void *ahead;    // data that will be read next, as many bytes as weights, is prefetched; NULL: none
+  const struct dq_requantize_rows *requantize; // NULL: the sums of one run, or two, are stored to
+  int32_t *sums;                               // [2 DQ_PIXEL_RUN][DQ_PIXEL_LANES], those of the runs behind each other
+} dq_byte_pixels;
+typedef void dq_u8s8_pixels_function(const dq_byte_pixels *pixels);
+
 // A copy of `rows` rows (at least 0) of `bytes` bytes each: row r from from + r * from_step to to + r * to_step, steps
 // in bytes. Source and destination must not overlap. Bytes of the destination between two rows keep their values.
 // `flips` inverts bit 7 of every byte, which turns int8 into uint8 with an offset of 128, and back.
