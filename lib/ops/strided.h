@@ -53,7 +53,7 @@ static inline size_t dq_thread_workspace(size_t bytes) {
 // about the number of elements that one call reads and writes. `thread` is the index of the thread in the pool.
 static inline void dq_op_parallel(const dq_op *op, int64_t count, int64_t cost,
                                   void (*work)(void *argument, int64_t i, int thread), void *argument) {
-  bool large = count > 1 && cost > (int64_t)(1 << 14) / count;
+  bool large = count > 1 && cost > (int64_t)(1 << 15) / count;
   dq_pool_run(large && op->context ? op->context->pool : NULL, count, work, argument);
 }
 

@@ -363,7 +363,7 @@ static dq_status run_pool(dq_op *op, pool_kind kind) {
   int64_t planes = input->dims[0] * input->dims[1];
   if (planes == 0) return DQ_OK;
   const int64_t *out = job.window.output, *in = job.window.input;
-  enum { ROW = 256 }; // elements that take as long as beginning a row of outputs
+  enum { ROW = 512 }; // elements that a row of outputs counts as, beside its own
   int64_t cost = dq_max_i64(out[0] * out[1] * (4 * out[2] + ROW), in[0] * in[1] * in[2]);
   size_t threads = (size_t)dq_pool_threads(op->context ? op->context->pool : NULL);
   dq_arena *arena = dq_context_arena(op->context);
