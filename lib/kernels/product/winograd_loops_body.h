@@ -37,6 +37,7 @@ INLINE void merge(f32_vector *x, const int m) {
 typedef struct tile_loads {
   int64_t columns[4];
   f32_lanes lanes[4], next[4]; // inside of the line
+  int count;                   // tiles that are stored
 } tile_loads;
 
 INLINE tile_loads find_loads(const dq_winograd_input *w, int64_t column, const int m, const int vectors) {
@@ -50,10 +51,10 @@ INLINE tile_loads find_loads(const dq_winograd_input *w, int64_t column, const i
   return loads;
 }
 
-// Words of the lines `line`, line + m, ... of as many rows of tiles as fill a vector, at most up to line `last`, to the
-// first `count` of to[place in a tile][tiles].
+// Words of the lines `line`, line + m, ... of as many rows of tiles as fill a vector, at most up to line `last`, to
+// to[place in a tile][tiles].
 INLINE void split_tiles(const dq_winograd_input *w, const tile_loads *loads, int64_t line, int64_t last, float *to,
-                        int count, const int m, const int vectors) {
+                        const int m, const int vectors) {
   static const float zeros[V_WORDS] = {0};
   f32_vector x[4], next[4];
   for (int k = 0; k < m; k++) {
@@ -66,8 +67,8 @@ INLINE void split_tiles(const dq_winograd_input *w, const tile_loads *loads, int
   }
   split(x, m);
   split(next, m);
-  for (int k = 0; k < m; k++) f32_store_some(to + k * w->part_stride, x[k], count);
-  for (int k = 0; k < 2; k++) f32_store_some(to + (m + k) * w->part_stride, next[k], count);
+  for (int k = 0; k < m; k++) f32_store_some(to + k * w->part_stride, x[k], loads->count);
+  for (int k = 0; k < 2; k++) f32_store_some(to + (m + k) * w->part_stride, next[k], loads->count);
 }
 
 // Lines of the input to parts[line % m][place in a tile][tiles], the places of a tile side by side. A line has
@@ -75,13 +76,13 @@ INLINE void split_tiles(const dq_winograd_input *w, const tile_loads *loads, int
 INLINE void split_lines(const dq_winograd_input *w, const int m, const int vectors) {
   const int64_t rows = m / vectors;
   for (int64_t t = 0; t < w->tiles_wide; t += V_WORDS) {
-    const tile_loads loads = find_loads(w, t * m, m, vectors);
-    const int count = vectors < m || w->tiles_wide - t > V_WORDS ? V_WORDS : (int)(w->tiles_wide - t);
+    tile_loads loads = find_loads(w, t * m, m, vectors);
+    loads.count = vectors < m || w->tiles_wide - t > V_WORDS ? V_WORDS : (int)(w->tiles_wide - t);
     for (int64_t first = 0; first < m; first++) {
       float *to = w->parts + first * (m + 2) * w->part_stride + t;
       const int64_t last = w->tiles_high - (first >= 2); // row of tiles: each has two lines of the next
       for (int64_t row = 0; row <= last; row += rows)
-        split_tiles(w, &loads, row * m + first, last * m + first, to + row * w->tiles_wide, count, m, vectors);
+        split_tiles(w, &loads, row * m + first, last * m + first, to + row * w->tiles_wide, m, vectors);
     }
   }
 }
