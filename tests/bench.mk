@@ -114,6 +114,11 @@ bench-train: all
 	  $(filter %/resnet20_cifar10.onnx,$(BENCH_MODELS)):cifar $(filter %/mobilenetv2_100_224_deq_ptq.onnx,$(BENCH_MODELS)):imagenet \
 	  $(and $(DARKNET),--darknet $(DARKNET)) --csv $(B)/$@.csv $(TRAIN_OPTIONS)
 
+## bench-mix: dq-mix beside all layers in one precision, dq-int8 --max-drop, the three slowest layers in 8 bits and a search without costs of conversions, on the networks of tests/bench/mix_networks.csv: BUILD/bench-mix.csv; what BUILD/mix has is not made again (MIX_OPTIONS='--only resnet8,vww --time-limit 5s')
+.PHONY: bench-mix
+bench-mix: all
+	$(PYTHON) -B tests/bench/mix.py $(B) $(B)/mix --assets $(or $(DQ_ASSETS),../shared) --csv $(B)/$@.csv $(MIX_OPTIONS)
+
 ## bench-exporters: one U-Net as torch.onnx and as tf2onnx write it takes dq the same time, as usual and after dq-tune; TensorFlow comes from the package registry into BUILD/exporters
 .PHONY: bench-exporters
 $(B)/exporters/.ready:
