@@ -20,7 +20,6 @@ time in which the worker ran jobs it had a processor: below 1 the other figures 
 half the time for --threads. The last line counts the figures that keep their bounds; what needs ONNX Runtime is in multi.py.
 """
 import argparse
-import csv
 import datetime
 import json
 import os
@@ -123,9 +122,7 @@ def main():
     bounds = [row[-1] for row in rows if row[-1]]
     print(f"{sum(bound.startswith('passed') for bound in bounds)} of {len(bounds)} bounds are kept")
     if options.csv:
-        with open(options.csv, "w", newline="") as file:
-            file.writelines(f"# {key}: {text}\n" for key, text in facts)
-            csv.writer(file, lineterminator="\n").writerows([multi.HEAD] + rows)
+        multi.write_table(options.csv, facts, [multi.HEAD] + rows)
 
 
 main()

@@ -133,9 +133,7 @@ def main():
     print(f"{len(found)} networks: at most 1.02 times the best other choice on {sum(r <= 1.02 for r in found)}, below 0.98 on "
           f"{sum(r < 0.98 for r in found)}; without conversions slower by 2 % on {sum(r > 1.02 for r in blind)} of {len(blind)}")
     if options.csv:
-        with open(options.csv, "w", newline="", encoding="utf-8") as file:
-            file.writelines(f"# {key}: {text}\n" for key, text in facts)
-            csv.writer(file, lineterminator="\n").writerows([HEAD] + rows)
+        multi.write_table(options.csv, facts, [HEAD] + rows)
 
 
 if __name__ == "__main__":

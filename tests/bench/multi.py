@@ -306,6 +306,13 @@ def machine_text():
     return f"{name}, {len(os.sched_getaffinity(0))} processors; load average at the start {os.getloadavg()[0]:.1f}"
 
 
+def write_table(path, facts, rows):
+    """The CSV file that `make benchmarks` takes over: facts as comments, then the rows, the first of which is the head."""
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        file.writelines(f"# {key}: {text}\n" for key, text in facts)
+        csv.writer(file, lineterminator="\n").writerows(rows)
+
+
 def peer_text(peers):
     return f"; ONNX Runtime {importlib.metadata.version('onnxruntime')}" if peers else ""
 
@@ -337,9 +344,7 @@ def main():
         rows.append(row)
         print(*row, sep=" | ", flush=True)
     if options.csv:
-        with open(options.csv, "w", newline="") as file:
-            file.writelines(f"# {key}: {text}\n" for key, text in facts)
-            csv.writer(file, lineterminator="\n").writerows(rows)
+        write_table(options.csv, facts, rows)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ pictures for a second of processor time (user and system, that of mpirun as well
 A job whose model has other bytes than that of a training ends the measurement.
 """
 import argparse
-import csv
 import datetime
 import json
 import os
@@ -19,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 
-from multi import HEAD, machine_text, name_of, row_of
+from multi import HEAD, machine_text, name_of, row_of, write_table
 
 
 class Bench:
@@ -87,9 +86,7 @@ def main():
                 for row in rows[-2:]:
                     print(*row, sep=" | ", flush=True)
     if options.csv:
-        with open(options.csv, "w", newline="", encoding="utf-8") as file:
-            file.writelines(f"# {key}: {text}\n" for key, text in facts)
-            csv.writer(file, lineterminator="\n").writerows(rows)
+        write_table(options.csv, facts, rows)
 
 
 main()

@@ -11,7 +11,6 @@ program of Debian's package) the time of darknet over that of dq-train for netwo
 PyTorch is taken from python3-torch, the graph from python3-onnx of Debian.
 """
 import argparse
-import csv
 import datetime
 import json
 import os
@@ -23,7 +22,7 @@ import sys
 import tempfile
 import time
 
-from multi import HEAD, machine_text, name_of, row_of
+from multi import HEAD, machine_text, name_of, row_of, write_table
 
 INTEROP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "interop")
 RATE, MOMENTUM = 0.001, 0.9
@@ -170,9 +169,7 @@ def main():
                 rows.append(row)
                 print(*row, sep=" | ", flush=True)
     if options.csv:
-        with open(options.csv, "w", newline="", encoding="utf-8") as file:
-            file.writelines(f"# {key}: {text}\n" for key, text in facts)
-            csv.writer(file, lineterminator="\n").writerows(rows)
+        write_table(options.csv, facts, rows)
     return None
 
 

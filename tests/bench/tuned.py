@@ -16,7 +16,6 @@ build, such as one without dq-tune: usual times are its times then, and every ro
 geometric mean over the rows; the exit status is 1 where a row is beyond the bound.
 """
 import argparse
-import csv
 import datetime
 import json
 import os
@@ -130,9 +129,7 @@ def main():
     print(f"{len(rows)} rows: geometric mean {statistics.geometric_mean(ratios):.3f}; {sum(r <= 0.8 for r in ratios)} at most "
           f"0.80; {sum(kept)} of {len(kept)} within the bound")
     if options.csv:
-        with open(options.csv, "w", newline="", encoding="utf-8") as file:
-            file.writelines(f"# {key}: {text}\n" for key, text in facts)
-            csv.writer(file, lineterminator="\n").writerows([HEAD] + rows)
+        multi.write_table(options.csv, facts, [HEAD] + rows)
     return 0 if all(kept) else 1
 
 
