@@ -4,10 +4,10 @@
 usage: train_speed.py BUILD MODEL:PRESET... [--batch N] [--steps N] [--threads N] [--rounds N] [--darknet FILE]
                       [--csv FILE]
 
-A round has one epoch of dq-train after an epoch that warms it up, with
-pictures read and prepared; and the median of as many steps of PyTorch on one random batch, in each of its two layouts,
-after one step. The pictures are of noise, 32 x 32. Printed is the time of PyTorch's faster layout over that of dq-train, and with --darknet FILE (the
-program of Debian's package) the time of darknet over that of dq-train for networks that darknet_network() knows.
+A round has one epoch of dq-train after an epoch that warms it up, with pictures read and prepared; and the median of as
+many steps of PyTorch on one random batch, in each of its two layouts, after one step. The pictures are of noise, 32 x 32.
+Printed is the time of PyTorch's faster layout over that of dq-train, and with --darknet FILE (the program of Debian's
+package) the time of darknet over that of dq-train for networks that darknet_network() knows.
 PyTorch is taken from python3-torch, the graph from python3-onnx of Debian.
 """
 import argparse
