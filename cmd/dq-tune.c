@@ -65,12 +65,7 @@ static const dq_option rows[] = {
 static dq_status conclude(const dq_tune_report *tuned, const dq_wisdom *wisdom, const dq_context *context,
                           dq_error *error) {
   const dq_record *network = &tuned->network;
-  if (tuned->noisy)
-    return dq_fail(
-        error, DQ_CONDITION,
-        "the machine is too noisy: the same plan twice has a time ratio of %.3f to %.3f, at most %.2f from 1 "
-        "can be tuned with; nothing was written",
-        tuned->control.low, tuned->control.high, DQ_TUNE_NOISE);
+  if (tuned->noisy) return dq_tune_fail_noisy(tuned, error);
   if (!tuned->kept)
     dq_message(context, DQ_WARNING, "%s cannot be written: nothing is kept",
                dq_wisdom_path(wisdom) ? dq_wisdom_path(wisdom) : "there is no folder for wisdom (HOME is not set); it");
@@ -161,8 +156,9 @@ const dq_command dq_verb_tune = {
         "The choices are kept in a text file, by shape, number of threads, processor and build of dq. dq-run, "
         "dq-bench, "
         "dq-report and programs that link the library use them from then on. What is known is not measured again.\n\n"
-        "Where two equal plans cannot be timed to within 5 %, the machine is too noisy: exit status 1, and nothing is "
-        "written.",
+        "With several threads, rounds in which these wait for processors that other programs have are left out. Where "
+        "that leaves too few, or two equal plans cannot be timed to within 5 %, the machine is too noisy: exit status "
+        "1, and no choice is written.",
     .examples = "# measure once, for runs with all processors\n"
                 "dq-tune model.onnx\n"
                 "# for runs with one thread\n"

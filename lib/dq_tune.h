@@ -49,8 +49,9 @@ typedef struct dq_model_tune_row {
 void dq_model_tune_defaults(dq_model_tune_options *options, size_t size);
 // Measures the model on random numbers, with the threads of the engine. The model does not change. Shapes that the
 // wisdom of the engine has are not measured again. Rows (dq_model_tune_at, facts->shapes of them) hold until the next
-// dq_model_tune or transform of the model. DQ_CODE_CONDITION: two equal runs cannot be timed to within 5 %, or 48 runs
-// take more than a second and than time_limit; nothing was written, and there are no rows. DQ_CODE_USAGE: an option is
+// dq_model_tune or transform of the model. DQ_CODE_CONDITION: two equal runs cannot be timed to within 5 %, threads of
+// the engine wait for processors that other programs have, or 48 runs take more than a second and than time_limit; no
+// choice was written, and there are no rows. DQ_CODE_USAGE: an option is
 // not valid, or the engine has no wisdom; else as dq_network_open.
 dq_code dq_model_tune(dq_model *model, const dq_model_tune_options *options, dq_model_tune_facts *facts,
                       dq_failure *failure);

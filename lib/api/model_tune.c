@@ -25,9 +25,7 @@ static dq_status tune(dq_model *model, const dq_model_tune_options *options, dq_
   DQ_TRY(dq_api_shapes(given.shapes, (const dq_graph *const[]){model->graph}, 1, given.batch, model->tune_arena,
                        &settings.shapes, error));
   DQ_TRY(dq_tune(&model->tuned, model->graph, &settings, engine->wisdom, &engine->context, model->tune_arena, error));
-  if (!model->tuned.noisy) return DQ_OK;
-  return dq_fail(error, DQ_CONDITION, "the machine is too noisy: two equal runs have a time ratio of %.3f to %.3f",
-                 model->tuned.control.low, model->tuned.control.high);
+  return model->tuned.noisy ? dq_tune_fail_noisy(&model->tuned, error) : DQ_OK;
 }
 
 static void give_facts(const dq_tune_report *tuned, dq_model_tune_facts *facts) {

@@ -38,6 +38,7 @@ static const dq_column network_columns[] = {
     {"candidates_measured", "Candidates measured now", DQ_COLUMN_INT, NULL, 0, 0, 0},
     {"part_loss", "Loss without --exhaustive", DQ_COLUMN_PERCENT, NULL, 2, 0, 0},
     {"runs", "Runs of the network", DQ_COLUMN_INT, NULL, 0, 0, 0},
+    {"disturbed", "Disturbed rounds", DQ_COLUMN_INT, NULL, 0, 0, 0},
     {"threads", "Threads", DQ_COLUMN_INT, NULL, 0, 0, 0},
     {"control_low", "Equal plans, time ratio from", DQ_COLUMN_REAL, NULL, 3, 0, 0},
     {"control_high", "Equal plans, time ratio to", DQ_COLUMN_REAL, NULL, 3, 0, 0},
@@ -105,6 +106,7 @@ static void put_network(dq_table *table, const dq_tune_report *tuned, int thread
   dq_table_put_int(table, "candidates_measured", tuned->tried);
   if (tuned->has_part_loss) dq_table_put_real(table, "part_loss", 100 * tuned->part_loss);
   dq_table_put_int(table, "runs", tuned->runs);
+  if (tuned->rounds.are_watched) dq_table_put_int(table, "disturbed", tuned->rounds.disturbed);
   dq_table_put_int(table, "threads", threads);
   if (tuned->has_control) {
     dq_table_put_real(table, "control_low", tuned->control.low);

@@ -15,6 +15,14 @@ bool dq_tune_too_noisy(const dq_time_ratio *control) {
   return control->low < 1 - DQ_TUNE_NOISE || control->high > 1 + DQ_TUNE_NOISE;
 }
 
+bool dq_tune_is_disturbed(double waited) { return waited > DQ_TUNE_WAIT; }
+
+int dq_tune_patience(int patience, bool disturbed) {
+  const int given_back = 3;
+  if (disturbed) return patience > 0 ? patience - 1 : 0;
+  return patience + given_back < DQ_TUNE_PATIENCE ? patience + given_back : DQ_TUNE_PATIENCE;
+}
+
 dq_status dq_tune_quantiles(dq_quantiles *quantiles, const double *times, int64_t count, dq_error *error) {
   double *sorted = malloc((size_t)count * sizeof *sorted);
   if (!sorted) return dq_fail_memory(error, (size_t)count * sizeof *sorted);

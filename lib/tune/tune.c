@@ -96,11 +96,16 @@ static dq_status run_turns(dq_tuner *tuner, dq_plan *const *plans, int count, do
     once = fmin(once, warm);
   }
   DQ_TRY(check_time(tuner, count * rounds, (double)(count * rounds) * once, most, error));
-  for (int64_t round = 0; round < rounds; round++)
+  for (int64_t round = 0, tries = 0; round < rounds; tries++) {
+    bool disturbed;
+    dq_tuner_begin_round(tuner);
     for (int p = 0; p < count; p++) {
-      int turn = (int)((p + round) % count);
+      int turn = (int)((p + tries) % count);
       DQ_TRY(dq_tuner_run(tuner, plans[turn], &times[turn][round], NULL, error));
     }
+    DQ_TRY(dq_tuner_end_round(tuner, &disturbed, error));
+    round += !disturbed;
+  }
   return DQ_OK;
 }
 
@@ -109,15 +114,35 @@ static dq_status compare_equals(dq_tuner *tuner, dq_plan *again, dq_tune_report 
   double usual[CONTROL_MOST], equal[CONTROL_MOST];
   dq_plan *const plans[] = {tuner->usual, again};
   double most = fmax(tuner->options->time_limit, CONTROL_SECONDS);
-  report->noisy = report->has_control = true;
+  report->noisy = true;
   for (int64_t rounds = 0; report->noisy && rounds < CONTROL_MOST;) {
     double *const times[] = {usual + rounds, equal + rounds};
     DQ_TRY(run_turns(tuner, plans, 2, times, CONTROL_ROUNDS, most, error));
     rounds += CONTROL_ROUNDS;
     DQ_TRY(dq_time_ratio_of(&report->control, equal, usual, rounds, error));
+    report->has_control = true;
     report->noisy = dq_tune_too_noisy(&report->control);
   }
   return DQ_OK;
+}
+
+dq_status dq_tune_fail_disturbed(const dq_tune_rounds *rounds, dq_error *error) {
+  dq_fail(error, DQ_CONDITION,
+          "the machine is too noisy: in %lld of %lld rounds the threads waited for a processor for more than %g %% of "
+          "the time; %s",
+          (long long)rounds->disturbed, (long long)rounds->all, 100 * DQ_TUNE_WAIT,
+          rounds->written ? "no choice was made, and the candidates that were measured before are kept"
+                          : "nothing was written");
+  dq_error_hint(error, "stop other programs, or tune with --threads 1");
+  return DQ_CONDITION;
+}
+
+dq_status dq_tune_fail_noisy(const dq_tune_report *report, dq_error *error) {
+  if (!report->rounds.patience) return dq_tune_fail_disturbed(&report->rounds, error);
+  return dq_fail(error, DQ_CONDITION,
+                 "the machine is too noisy: the same plan twice has a time ratio of %.3f to %.3f, at most %.2f from 1 "
+                 "can be tuned with; nothing was written",
+                 report->control.low, report->control.high, DQ_TUNE_NOISE);
 }
 
 // Shares of the usual time and times of steps, of the faster of two runs.
@@ -180,26 +205,32 @@ static dq_status withdraw(dq_tuner *tuner, dq_error *error) {
   return DQ_OK;
 }
 
-// Whether the network is faster with its choices, unless that is known.
-static dq_status settle(dq_tuner *tuner, dq_tune_report *report, dq_error *error) {
+// Measures the network with its choices as report->network where it has choices, unless the wisdom knows that, or
+// report->network is that already.
+static dq_status measure_network(dq_tuner *tuner, dq_tune_report *report, dq_error *error) {
   const char *run = network_run(tuner, tuner->arena);
   const dq_record *known = run ? dq_wisdom_find(tuner->wisdom, run) : NULL;
   dq_plan *tuned;
   if (!run) return dq_fail_memory(error, 0);
+  if (report->network.run && !strcmp(report->network.run, run)) return DQ_OK;
   DQ_TRY(dq_tuner_bind(tuner, true, &tuned, error));
   for (int t = 0; t < tuner->task_count; t++)
     tuner->tasks[t].shape.algorithm = dq_plan_step_algorithm(tuned, tuner->tasks[t].first);
   report->network = known ? *known : (dq_record){.run = run};
   report->network.run = run;
   report->has_network = known || count_choices(tuner);
-  dq_status status = DQ_OK;
-  if (!known && report->has_network) {
-    status = run_whole(tuner, tuned, &report->network, error);
-    if (status == DQ_OK && report->network.withdrawn) status = withdraw(tuner, error);
-    if (status == DQ_OK) status = dq_tuner_add(tuner, &report->network, error);
-  }
+  tuner->network_is_new = !known && report->has_network;
+  dq_status status = tuner->network_is_new ? run_whole(tuner, tuned, &report->network, error) : DQ_OK;
+  report->has_network &= status == DQ_OK;
   dq_plan_free(tuned);
   return status;
+}
+
+// Adds what measure_network measured.
+static dq_status settle(dq_tuner *tuner, const dq_tune_report *report, dq_error *error) {
+  if (!tuner->network_is_new) return DQ_OK;
+  if (report->network.withdrawn) DQ_TRY(withdraw(tuner, error));
+  return dq_tuner_add(tuner, &report->network, error);
 }
 
 static dq_status keep_new(dq_tuner *tuner, dq_tune_report *report, dq_error *error) {
@@ -224,9 +255,11 @@ static dq_status course(dq_tuner *tuner, dq_tune_report *report, dq_error *error
     if (report->noisy) return DQ_OK;
     DQ_TRY(dq_tune_search(tuner, &report->out_of_time, error));
     DQ_TRY(dq_tune_confirm(tuner, report->out_of_time, error));
+    DQ_TRY(measure_network(tuner, report, error)); // first: a choice is not used before the network was measured
     DQ_TRY(keep_new(tuner, report, error));
     DQ_TRY(dq_tune_count(tuner, report, error));
   }
+  DQ_TRY(measure_network(tuner, report, error));
   return settle(tuner, report, error);
 }
 
@@ -240,11 +273,13 @@ static void give_shapes(const dq_tuner *tuner, dq_tune_report *report) {
   report->shape_count = tuner->task_count;
   report->steps = tuner->step_count;
   report->runs = tuner->runs;
+  report->rounds = tuner->rounds;
   report->kept = tuner->kept;
   for (int t = 0; t < tuner->task_count; t++) {
     dq_tune_shape *shape = &report->shapes[t];
     const dq_record *record = &shape->record;
     *shape = tuner->tasks[t].shape;
+    shape->has_record &= shape->was_known || !report->noisy;
     double whole = report->has_network ? report->network.before.median : 0;
     if (shape->has_record && whole > 0) shape->share = fmin(1, record->before.median * shape->steps / whole);
     shape->used = shape->has_record && !record->withdrawn && !dq_choice_is_usual(&record->choice);
@@ -260,6 +295,10 @@ dq_status dq_tune(dq_tune_report *report, const dq_graph *graph, const dq_tune_o
   *report = (dq_tune_report){0};
   dq_status status = dq_tuner_open(&tuner, graph, options, wisdom, context, arena, error);
   if (status == DQ_OK) status = course(&tuner, report, error);
+  if (status == DQ_CONDITION && !tuner.rounds.patience) {
+    report->noisy = true;
+    status = DQ_OK;
+  }
   if (status == DQ_OK && !(report->shapes = DQ_NEW_ARRAY(arena, tuner.task_count, dq_tune_shape)))
     status = dq_fail_memory(error, sizeof *report->shapes);
   if (status == DQ_OK) give_shapes(&tuner, report);

@@ -12,7 +12,13 @@
 #define DQ_TUNE_FASTER 0.98
 // The machine is too noisy where the interval of two equal plans reaches farther than this from 1.
 #define DQ_TUNE_NOISE 0.05
+// A round is disturbed where the threads waited for a processor longer than this share of it: as much as a choice has
+// to gain.
+#define DQ_TUNE_WAIT 0.02
 enum { DQ_TUNE_LEAST_ROUNDS = 8, DQ_TUNE_MOST_ROUNDS = 64 };
+// A disturbed round takes one from what is left of this, another one gives three back; where nothing is left, the
+// machine is too noisy.
+enum { DQ_TUNE_PATIENCE = 24 };
 
 typedef enum dq_tune_decision { DQ_TUNE_UNDECIDED, DQ_TUNE_IS_FASTER, DQ_TUNE_NOT_FASTER } dq_tune_decision;
 
@@ -23,6 +29,20 @@ typedef enum dq_tune_decision { DQ_TUNE_UNDECIDED, DQ_TUNE_IS_FASTER, DQ_TUNE_NO
 dq_tune_decision dq_tune_decide(const dq_time_ratio *ratio, double best, int64_t rounds);
 // Whether `control`, the time ratio of two equal plans, has an interval that reaches farther than DQ_TUNE_NOISE from 1.
 bool dq_tune_too_noisy(const dq_time_ratio *control);
+// Whether a round is disturbed in which the threads together waited for a processor for this share of its time.
+bool dq_tune_is_disturbed(double waited);
+// What is left of DQ_TUNE_PATIENCE after one more round, with `patience` before it; 0 to DQ_TUNE_PATIENCE. 0 says that
+// the machine is too noisy: it is reached where fewer than a quarter of the rounds can be used.
+int dq_tune_patience(int patience, bool disturbed);
+
+// Rounds that were made.
+typedef struct dq_tune_rounds {
+  bool are_watched;  // what threads wait for processors is known
+  int64_t all;       // with those that are disturbed
+  int64_t disturbed; // these are left out
+  int patience;      // dq_tune_patience; 0: they end the tuning
+  int64_t written;   // records that were written meanwhile
+} dq_tune_rounds;
 
 // The quantiles of count > 0 times, in seconds. DQ_SYSTEM: there is no memory.
 dq_status dq_tune_quantiles(dq_quantiles *quantiles, const double *times, int64_t count, dq_error *error);
@@ -79,8 +99,9 @@ typedef struct dq_tune_report {
   double part_loss;   // dq_tune_part_loss
   int64_t runs;       // of the network that were made; 0: nothing was measured
   bool out_of_time;   // shapes are left
-  bool noisy;         // the machine is too noisy (dq_tune_too_noisy); nothing was written
-  bool kept;          // false: a record could not be written
+  bool noisy;         // the machine is too noisy: no choice was made
+  dq_tune_rounds rounds;
+  bool kept; // false: a record could not be written
   bool has_control;
   dq_time_ratio control; // of two equal plans
   bool has_network;      // the network as a whole was measured, now or before
@@ -92,9 +113,13 @@ typedef struct dq_tune_report {
 // usual time, 0 to 1; part[i], all[i]: time ratio of the fastest, 1 where it is the usual choice.
 double dq_tune_part_loss(const double *shares, const double *part, const double *all, int count);
 
+// DQ_CONDITION, with what makes the machine too noisy by a report that is noisy.
+dq_status dq_tune_fail_noisy(const dq_tune_report *report, dq_error *error);
+
 // Tunes a graph: measures what `wisdom` does not know, and adds it. Everything in the report is in the arena. DQ_OK
-// also where the machine is too noisy (report->noisy). Statuses as dq_session_open; DQ_CONDITION: the network is too
-// slow for the time limit, nothing was written; DQ_CANCELLED: context->stop was set.
+// also where the machine is too noisy (report->noisy): equal plans differ too much, or other programs have the
+// processors; candidates that were measured before that are written. Statuses as dq_session_open; DQ_CONDITION: the
+// network is too slow for the time limit, nothing was written; DQ_CANCELLED: context->stop was set.
 dq_status dq_tune(dq_tune_report *report, const dq_graph *graph, const dq_tune_options *options, dq_wisdom *wisdom,
                   const dq_context *context, dq_arena *arena, dq_error *error);
 

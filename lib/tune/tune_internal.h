@@ -4,6 +4,7 @@
 
 #include "lib/session/session.h"
 #include "lib/tune/tune.h"
+#include "lib/tune/waits.h"
 
 // A choice that may be measured for a task.
 typedef struct dq_tune_candidate {
@@ -46,12 +47,15 @@ typedef struct dq_tuner {
   const dq_context *context;
   dq_arena *arena;
   dq_wisdom *wisdom;
-  bool kept; // false: a record could not be written
+  bool kept;           // false: a record could not be written
+  bool network_is_new; // the network as a whole was measured by this call
   // The clock of all times, in nanoseconds: with one thread its processor time, so that other processes on the same
   // processor do not count; with several threads the wall clock.
   int64_t (*clock)(void);
   double search_end; // dq_seconds() at which trials end
   int64_t runs, duels;
+  dq_waits waits; // of the threads for processors, with several threads that can each have one
+  dq_tune_rounds rounds;
 } dq_tuner;
 
 // Opens the tuner: the plan with the usual choices, its inputs, and one task for each text of a step. The caller closes
@@ -66,8 +70,14 @@ dq_status dq_tuner_bind(dq_tuner *tuner, bool of_best, dq_plan **plan, dq_error 
 // Runs a plan. *seconds receives the time of the run, and times[task_count] (NULL: none) the sum of the times of the
 // steps of each task, in seconds. Statuses as dq_plan_run.
 dq_status dq_tuner_run(dq_tuner *tuner, dq_plan *plan, double *seconds, double *times, dq_error *error);
+// Begin and end a round, runs of plans that are compared with each other. A round that is disturbed, as *disturbed
+// says, has to be made again. DQ_CONDITION: too many of the last rounds were disturbed
+// (rounds.patience is 0).
+dq_status dq_tune_fail_disturbed(const dq_tune_rounds *rounds, dq_error *error);
+void dq_tuner_begin_round(dq_tuner *tuner);
+dq_status dq_tuner_end_round(dq_tuner *tuner, bool *disturbed, dq_error *error);
 // Makes one round: runs the usual plan and `plan`, each of them first in every second round, and appends their times to
-// `usual` and `timed` of each task. Statuses as dq_plan_run.
+// `usual` and `timed` of each task. Statuses as dq_plan_run and dq_tuner_end_round.
 dq_status dq_tuner_duel(dq_tuner *tuner, dq_plan *plan, dq_error *error);
 // Adds a record to the wisdom (dq_wisdom_add); tuner->kept becomes false where it cannot be written. DQ_SYSTEM: there
 // is no memory.

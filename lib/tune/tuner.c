@@ -38,13 +38,35 @@ dq_status dq_tuner_run(dq_tuner *tuner, dq_plan *plan, double *seconds, double *
   return DQ_OK;
 }
 
-dq_status dq_tuner_duel(dq_tuner *tuner, dq_plan *plan, dq_error *error) {
-  double whole, times[2][tuner->task_count + 1];
+// ---- Rounds ----
+
+void dq_tuner_begin_round(dq_tuner *tuner) { dq_waits_begin(&tuner->waits); }
+
+dq_status dq_tuner_end_round(dq_tuner *tuner, bool *disturbed, dq_error *error) {
+  *disturbed = dq_tune_is_disturbed(dq_waits_end(&tuner->waits));
+  tuner->rounds.all++;
+  tuner->rounds.disturbed += *disturbed;
+  tuner->rounds.patience = dq_tune_patience(tuner->rounds.patience, *disturbed);
+  return tuner->rounds.patience ? DQ_OK : dq_tune_fail_disturbed(&tuner->rounds, error);
+}
+
+// Runs both plans; times[side][t], side 1 being `plan`.
+static dq_status run_both(dq_tuner *tuner, dq_plan *plan, double *const *times, bool *disturbed, dq_error *error) {
+  double whole;
+  dq_tuner_begin_round(tuner);
   for (int turn = 0; turn < 2; turn++) {
     int side = (int)(tuner->duels + turn) % 2;
     DQ_TRY(dq_tuner_run(tuner, side ? plan : tuner->usual, &whole, times[side], error));
   }
   tuner->duels++;
+  return dq_tuner_end_round(tuner, disturbed, error);
+}
+
+dq_status dq_tuner_duel(dq_tuner *tuner, dq_plan *plan, dq_error *error) {
+  double times[2][tuner->task_count + 1];
+  double *const sides[] = {times[0], times[1]};
+  bool disturbed = true;
+  while (disturbed) DQ_TRY(run_both(tuner, plan, sides, &disturbed, error));
   for (int t = 0; t < tuner->task_count; t++) {
     dq_tune_task *task = &tuner->tasks[t];
     task->usual[task->rounds] = times[0][t] / task->shape.steps;
@@ -56,6 +78,7 @@ dq_status dq_tuner_duel(dq_tuner *tuner, dq_plan *plan, dq_error *error) {
 dq_status dq_tuner_add(dq_tuner *tuner, const dq_record *record, dq_error *error) {
   bool stored;
   DQ_TRY(dq_wisdom_add(tuner->wisdom, record, &stored, error));
+  tuner->rounds.written++;
   tuner->kept = tuner->kept && stored;
   return DQ_OK;
 }
@@ -98,11 +121,24 @@ static dq_status list_tasks(dq_tuner *tuner, dq_error *error) {
   return DQ_OK;
 }
 
+// Threads that have to share processors always wait for one, in every later run as well.
+static dq_status open_waits(dq_tuner *tuner, dq_error *error) {
+  DQ_TRY(dq_waits_open(&tuner->waits, tuner->context->pool, tuner->arena, error));
+  tuner->rounds.are_watched = tuner->waits.known;
+  if (!tuner->waits.known)
+    dq_message(tuner->context, DQ_WARNING,
+               "/proc/thread-self/schedstat cannot be read: whether other programs have the processors is not known");
+  return DQ_OK;
+}
+
 dq_status dq_tuner_open(dq_tuner *tuner, const dq_graph *graph, const dq_tune_options *options, dq_wisdom *wisdom,
                         const dq_context *context, dq_arena *arena, dq_error *error) {
   const dq_session_options session = {.shapes = options->shapes};
   *tuner = (dq_tuner){.options = options, .context = context, .arena = arena, .wisdom = wisdom, .kept = true};
-  tuner->clock = dq_pool_threads(context->pool) > 1 ? dq_nanoseconds : dq_thread_nanoseconds;
+  const int threads = dq_pool_threads(context->pool);
+  tuner->clock = threads > 1 ? dq_nanoseconds : dq_thread_nanoseconds;
+  tuner->rounds.patience = DQ_TUNE_PATIENCE;
+  if (threads > 1 && threads <= dq_processors()) DQ_TRY(open_waits(tuner, error));
   tuner->setting.algorithm = options->any_sums ? DQ_CONV_AUTO : DQ_CONV_SAME_BITS;
   DQ_TRY(dq_session_schedule(&tuner->session, graph, &session, context, error));
   tuner->step_count = dq_schedule_step_count(tuner->session.schedule);
@@ -116,6 +152,7 @@ dq_status dq_tuner_open(dq_tuner *tuner, const dq_graph *graph, const dq_tune_op
 }
 
 void dq_tuner_close(dq_tuner *tuner) {
+  dq_waits_close(&tuner->waits);
   dq_plan_free(tuner->usual);
   dq_session_close(&tuner->session);
 }

@@ -2,7 +2,7 @@
 """Times of models after dq-tune over the usual ones, in fresh processes that take turns.
 
 usage: tuned.py BUILD MODEL... [--threads 1,2] [--time-limit 20s] [--rounds 15] [--milliseconds 100] [--wisdom FOLDER]
-                [--usual BUILD] [--csv FILE]
+                [--usual BUILD] [--busy N] [--csv FILE]
 
 dq-tune fills a wisdom file for each model and number of threads, which --wisdom keeps in FOLDER; what FOLDER has is not
 measured again. Three processes of dq-bench follow in each of ROUNDS rounds: as usual, as usual once more (the control) and
@@ -12,10 +12,12 @@ least 95 % by order statistics.
 
 A row keeps the bound where its interval ends at 1.02 or below that of the control. Where dq-tune uses no choice, the plan is
 the usual one: nothing is timed, and the ratio is 1 in the mean. --usual names a folder with the commands of another
-build, such as one without dq-tune: usual times are its times then, and every row is timed. The last line has the
-geometric mean over the rows; the exit status is 1 where a row is beyond the bound.
+build, such as one without dq-tune: usual times are its times then, and every row is timed. --busy N keeps processors busy
+by N other processes while dq-tune measures, and no longer. The last line has the geometric mean over the rows; the exit
+status is 1 where a row is beyond the bound.
 """
 import argparse
+import contextlib
 import datetime
 import json
 import os
@@ -49,12 +51,25 @@ class Bench:
         return told["models"][0]["median_ms"]
 
 
+@contextlib.contextmanager
+def busy(count):
+    """Keeps processors busy by `count` processes."""
+    processes = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
 def tune(options, model, threads, place):
     """Whether the machine was quiet enough, and the facts of dq-tune about the network."""
     name = f"{place}/{os.path.abspath(model).replace('/', '_')}.{threads}"
     if not os.path.exists(name) or not os.path.exists(name + ".json"):
         command = [f"{options.build}/dq-tune", model, "--threads", threads, "--time-limit", options.time_limit, "-q"]
-        status = subprocess.run([*command, "--wisdom", name, "--json", name + ".json"], stdout=subprocess.DEVNULL).returncode
+        with busy(options.busy):
+            status = subprocess.run([*command, "--wisdom", name, "--json", name + ".json"], stdout=subprocess.DEVNULL).returncode
         if status not in (0, 1):
             sys.exit(f"{model}: dq-tune ended with status {status}")
     with open(name + ".json", encoding="utf-8") as file:
@@ -109,6 +124,7 @@ def main():
     parser.add_argument("--milliseconds", type=float, default=100)
     parser.add_argument("--wisdom", metavar="FOLDER")
     parser.add_argument("--usual", metavar="BUILD")
+    parser.add_argument("--busy", type=int, default=0)
     parser.add_argument("--csv", metavar="FILE")
     options = parser.parse_args()
     if options.rounds < 6:

@@ -166,6 +166,28 @@ count() { # count FIELD FILE: of the record of the network in JSON
   fi
 }
 
+# processors: those that this process may run on, one a line
+processors() {
+  local part
+  for part in $(sed -nE 's/^Cpus_allowed_list:\s*//p' /proc/self/status | tr , ' '); do seq "${part%-*}" "${part#*-}"; done
+}
+
+@test "tune: two threads on two processors, one of which another program keeps busy: too noisy" {
+  local places busy
+  mapfile -t places < <(processors)
+  [ ${#places[@]} -ge 2 ] || skip "this process may run on one processor only"
+  [ -r /proc/thread-self/schedstat ] || skip "the system does not tell how long threads wait for a processor"
+  taskset -c "${places[1]}" bash -c 'while :; do :; done' &
+  busy=$!
+  # runs that are longer than what the system gives the other program at a time
+  run --separate-stderr taskset -c "${places[0]},${places[1]}" dq-tune "$models/small.onnx" --batch 8000 --threads 2 --wisdom w
+  kill "$busy"
+  [ "$status" -eq 1 ]
+  [[ $stderr =~ "the machine is too noisy: in "[0-9]+" of "[0-9]+" rounds the threads waited for a processor for more than 2 % of the time; nothing was written" ]]
+  has "hint: stop other programs, or tune with --threads 1"
+  [ ! -e w ]
+}
+
 @test "tune: sizes of inputs and float16 sums are part of what is known" {
   tunes "$models/small.onnx" --time-limit 0.001s --wisdom w --json one.json
   tunes "$models/small.onnx" --time-limit 0.001s --wisdom w --json two.json --batch 2

@@ -61,6 +61,29 @@ static void equal_plans_say_how_noisy_it_is(void **state) {
   assert_true(dq_tune_too_noisy(&(dq_time_ratio){.low = 0.99, .high = 1.051}));
 }
 
+static void waits_of_2_percent(void **state) {
+  (void)state;
+  assert_false(dq_tune_is_disturbed(0));
+  assert_false(dq_tune_is_disturbed(0.0199));
+  assert_true(dq_tune_is_disturbed(0.0201));
+}
+
+// Three disturbed rounds of four take what the fourth gives back; four of five take one more.
+static void patience_ends_below_a_quarter(void **state) {
+  (void)state;
+  int quarter = DQ_TUNE_PATIENCE, fifth = DQ_TUNE_PATIENCE;
+  for (int round = 1; round <= 400; round++) {
+    quarter = dq_tune_patience(quarter, round % 4);
+    if (fifth) fifth = dq_tune_patience(fifth, round % 5);
+  }
+  assert_int_equal(quarter, DQ_TUNE_PATIENCE);
+  assert_int_equal(fifth, 0);
+  for (int round = 1; round <= DQ_TUNE_PATIENCE; round++) quarter = dq_tune_patience(quarter, true);
+  assert_int_equal(quarter, 0);
+  assert_int_equal(dq_tune_patience(0, true), 0);
+  assert_int_equal(dq_tune_patience(DQ_TUNE_PATIENCE - 1, false), DQ_TUNE_PATIENCE);
+}
+
 static void what_is_above_the_best_so_far_is_cut(void **state) {
   (void)state;
   const dq_time_ratio ratio = {.median = 0.92, .low = 0.9, .high = 0.99};
@@ -121,6 +144,8 @@ int main(void) {
       cmocka_unit_test(a_tie_keeps_the_usual_choice),
       cmocka_unit_test(one_disturbed_run_of_many_does_not_decide),
       cmocka_unit_test(equal_plans_say_how_noisy_it_is),
+      cmocka_unit_test(waits_of_2_percent),
+      cmocka_unit_test(patience_ends_below_a_quarter),
       cmocka_unit_test(what_is_above_the_best_so_far_is_cut),
       cmocka_unit_test(rank_correlations),
       cmocka_unit_test(a_fifth_of_the_candidates),
