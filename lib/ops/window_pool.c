@@ -241,27 +241,37 @@ static int64_t most_rows(const dq_window *w) {
   return dq_min_i64(w->kernel[0], w->input[0]) * dq_min_i64(w->kernel[1], w->input[1]);
 }
 
-// One plane of maxima by a kernel.
+// Rows of outputs, at most `most`, whose windows lie as row `oh`'s lie, each a stride further down.
+static int64_t count_alike(const pool_job *job, int64_t oh, int64_t most) {
+  const dq_outputs *heights = job->steps[1] + oh;
+  int64_t count = 1;
+  while (count < most && heights[count].first == heights->first && heights[count].last == heights->last) count++;
+  return count;
+}
+
+// One plane of maxima by a kernel: many rows in a call in 8 bits.
 static void maximum_plane(void *argument, int64_t plane, int thread) {
   const pool_job *job = argument;
   const dq_window *w = &job->window;
-  const int64_t size = (int64_t)job->rules->size;
-  const uint8_t *input = (const uint8_t *)job->input + plane * w->input[0] * w->input[1] * w->input[2] * size;
+  const int64_t size = (int64_t)job->rules->size, line = w->input[2] * size;
+  const uint8_t *input = (const uint8_t *)job->input + plane * w->input[0] * w->input[1] * line;
   uint8_t *workspace = job->scratch + (size_t)thread * job->thread_bytes;
   const uint8_t **rows = (const uint8_t **)(void *)workspace;
   dq_maximum_row row = job->maximum;
   row.rows = rows;
   row.scratch = workspace + job->source_bytes;
   row.output = (uint8_t *)job->output + plane * w->output[0] * w->output[1] * w->output[2] * size;
+  row.line_step = w->stride[1] * line;
   for (int64_t od = 0; od < w->output[0]; od++)
-    for (int64_t oh = 0; oh < w->output[1]; oh++, row.output += w->output[2] * size) {
+    for (int64_t oh = 0; oh < w->output[1]; oh += row.lines, row.output += row.lines * w->output[2] * size) {
       dq_outputs depths = job->steps[0][od], heights = job->steps[1][oh];
+      row.lines = size == 1 ? count_alike(job, oh, w->output[1] - oh) : 1;
       row.row_count = 0;
       for (int64_t kd = depths.first; kd < depths.last; kd++)
         for (int64_t kh = heights.first; kh < heights.last; kh++) {
           int64_t d = od * w->stride[0] - w->begin[0] + kd * w->dilation[0];
           int64_t h = oh * w->stride[1] - w->begin[1] + kh * w->dilation[1];
-          rows[row.row_count++] = input + (d * w->input[1] + h) * w->input[2] * size;
+          rows[row.row_count++] = input + (d * w->input[1] + h) * line;
         }
       job->find_maximum(&row);
     }

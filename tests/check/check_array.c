@@ -278,6 +278,7 @@ static dq_maximum_row random_maximum(checker *c) {
                       .kernel = between(c, 1, chance(c, 20) ? 13 : 5),
                       .dilation = between(c, 1, 3),
                       .stride = between(c, 1, 3),
+                      .lines = 1,
                       .is_signed = chance(c, 50)};
   r.begin = between(c, 0, (r.kernel - 1) * r.dilation);
   r.count = between(c, 1, (r.width + 2 * r.begin) / r.stride + 2);
@@ -315,24 +316,27 @@ void check_maximum(checker *c) {
   dq_maximum_row r = random_maximum(c);
   const uint8_t *rows[MOST_ROWS];
   input_buffer inputs[MOST_ROWS];
+  r.lines = between(c, 1, 4);
+  r.line_step = between(c, 0, r.width);
   for (int i = 0; i < MOST_ROWS; i++) {
-    inputs[i] = input_new((size_t)r.width);
-    fill_bytes(c, inputs[i].data, r.width, false);
+    const int64_t bytes = r.width + (r.lines - 1) * r.line_step;
+    inputs[i] = input_new((size_t)bytes);
+    fill_bytes(c, inputs[i].data, bytes, false);
     rows[i] = inputs[i].data;
   }
   r.rows = rows;
-  output_buffer out = output_new((size_t)r.count, (size_t)between(c, 0, 63));
+  output_buffer out = output_new((size_t)(r.lines * r.count), (size_t)between(c, 0, 63));
   output_buffer scratch = output_new(dq_maximum_8_scratch(&r), (size_t)between(c, 0, 63));
   r.output = out.data;
   r.scratch = scratch.data;
   dq_maximum_8(c->cpu)(&r);
   bool good = output_guards_hold(&out) && output_guards_hold(&scratch);
-  for (int64_t o = 0; o < r.count; o++) {
+  for (int64_t at = 0; at < r.lines * r.count; at++) {
     int most = r.is_signed ? -128 : 0;
-    for (int64_t x = o * r.stride - r.begin, k = 0; k < r.kernel; k++, x += r.dilation)
+    for (int64_t x = at % r.count * r.stride - r.begin, k = 0; k < r.kernel; k++, x += r.dilation)
       for (int64_t i = 0; x >= 0 && x < r.width && i < r.row_count; i++)
-        most = (int)dq_max_i64(most, dq_int8_value(rows[i][x], r.is_signed));
-    good = good && r.output[o] == (uint8_t)most;
+        most = (int)dq_max_i64(most, dq_int8_value(rows[i][at / r.count * r.line_step + x], r.is_signed));
+    good = good && r.output[at] == (uint8_t)most;
   }
   finish_array(c, good, "maxima", r.count);
   for (int i = 0; i < MOST_ROWS; i++) input_free(&inputs[i]);

@@ -9,14 +9,16 @@ static inline __attribute__((always_inline)) u8_vector u8_larger(u8_vector a, u8
   return is_signed ? u8_larger_signed(a, b) : u8_larger_unsigned(a, b);
 }
 
-static inline __attribute__((always_inline)) void maximum_of_rows(const dq_maximum_row *r, const bool is_signed) {
+static inline __attribute__((always_inline)) void maximum_of_rows(const dq_maximum_row *r, int64_t from,
+                                                                  const bool is_signed) {
   const int64_t width = (int64_t)sizeof(u8_vector);
   uint8_t *to = r->scratch + r->begin;
   for (int64_t at = 0; at < r->width; at += width) {
     if (at + width > r->width && r->width >= width) at = r->width - width; // again what is done already
     int64_t some = r->width - at;
-    u8_vector most = u8_load_some(r->rows[0] + at, some);
-    for (int64_t i = 1; i < r->row_count; i++) most = u8_larger(most, u8_load_some(r->rows[i] + at, some), is_signed);
+    u8_vector most = u8_load_some(r->rows[0] + from + at, some);
+    for (int64_t i = 1; i < r->row_count; i++)
+      most = u8_larger(most, u8_load_some(r->rows[i] + from + at, some), is_signed);
     u8_store_some(to + at, most, some);
   }
 }
@@ -34,12 +36,14 @@ static inline __attribute__((always_inline)) void maximum_row(const dq_maximum_r
   int64_t reached = (r->count - 1) * r->stride + (r->kernel - 1) * r->dilation + 1, there = r->begin + r->width;
   memset(r->scratch, is_signed ? 128 : 0, (size_t)r->begin);
   if (reached > there) memset(r->scratch + there, is_signed ? 128 : 0, (size_t)(reached - there));
-  maximum_of_rows(r, is_signed);
-  for (int64_t at = 0; at < r->count; at += width) {
-    const uint8_t *from = r->scratch + at * r->stride;
-    u8_vector most = maximum_at(r, from, is_signed);
-    if (r->stride == 2) most = u8_even(most, maximum_at(r, from + width, is_signed));
-    u8_store_some(r->output + at, most, r->count - at);
+  for (int64_t line = 0; line < r->lines; line++) {
+    maximum_of_rows(r, line * r->line_step, is_signed);
+    for (int64_t at = 0; at < r->count; at += width) {
+      const uint8_t *from = r->scratch + at * r->stride;
+      u8_vector most = maximum_at(r, from, is_signed);
+      if (r->stride == 2) most = u8_even(most, maximum_at(r, from + width, is_signed));
+      u8_store_some(r->output + line * r->count + at, most, r->count - at);
+    }
   }
 }
 

@@ -6,16 +6,20 @@
 
 static uint8_t larger(uint8_t a, uint8_t b, uint8_t flip) { return (a ^ flip) > (b ^ flip) ? a : b; }
 
-void dq_maximum_8_c(const dq_maximum_row *r) {
+static uint8_t maximum_at(const dq_maximum_row *r, int64_t line, int64_t o) {
   const uint8_t flip = r->is_signed ? 128 : 0;
-  for (int64_t o = 0; o < r->count; o++) {
-    uint8_t most = flip; // the least number
-    for (int64_t k = 0; k < r->kernel; k++) {
-      int64_t x = o * r->stride - r->begin + k * r->dilation;
-      for (int64_t i = 0; x >= 0 && x < r->width && i < r->row_count; i++) most = larger(r->rows[i][x], most, flip);
-    }
-    r->output[o] = most;
+  uint8_t most = flip; // the least number
+  for (int64_t k = 0; k < r->kernel; k++) {
+    int64_t x = o * r->stride - r->begin + k * r->dilation;
+    for (int64_t i = 0; x >= 0 && x < r->width && i < r->row_count; i++)
+      most = larger(r->rows[i][line * r->line_step + x], most, flip);
   }
+  return most;
+}
+
+void dq_maximum_8_c(const dq_maximum_row *r) {
+  for (int64_t line = 0; line < r->lines; line++)
+    for (int64_t o = 0; o < r->count; o++) r->output[line * r->count + o] = maximum_at(r, line, o);
 }
 
 #define NUMBER_ABOVE(a, b) ((a) > (b))
