@@ -411,9 +411,9 @@ typedef struct dq_ramps {
 } dq_ramps;
 typedef void dq_ramps_function(const dq_ramps *ramps, const uint8_t *input, uint8_t *output, int64_t count);
 
-// Rows of outputs of a max pool on 8 bits: output[line * count + o] is the largest of rows[i][line * line_step + x], x =
-// o * stride - begin + k * dilation, over all rows and k in [0, kernel) with x inside of a row; the least number of the
-// type when there is none. In float there is one line.
+// Rows of outputs of a max pool on 8 bits: output[line * count + o] is the largest of rows[i][line * line_step + x], x
+// = o * stride - begin + k * dilation, over all rows and k in [0, kernel) with x inside of a row; the least number of
+// the type when there is none. In float there is one line.
 typedef struct dq_maximum_row {
   const uint8_t *const *rows;
   int64_t row_count, width; // rows may be 0
