@@ -16,7 +16,7 @@ typedef struct train_options {
   dq_report_options report;
   const char *validation, *augment, *teacher, *checkpoint;
   int64_t validation_limit, epochs, patience, every;
-  double rate, warmup, momentum, decay, smoothing, temperature, time_limit;
+  double rate, warmup, momentum, decay, smoothing, temperature, feature_loss, time_limit;
   int schedule, optimizer, keep, qat; // dq_rate_course, 0 or 1 + dq_optimizer_kind, 1: the last, 1: int8
   bool freeze_statistics, resume;
   dq_option_list freeze, shapes;
@@ -156,6 +156,20 @@ static const dq_option rows[] = {
      TRAIN(temperature),
      .needs = "teacher",
      .help = "divide the scores of both models by T before the comparison"},
+    {.name = "feature-loss",
+     .type = DQ_OPTION_DOUBLE,
+     .minimum = 0,
+     .maximum = 1e6,
+     .value = "W",
+     .preset = "0",
+     .group = "Training",
+     TRAIN(feature_loss),
+     .needs = "teacher",
+     .help = "add W times the relative squared error of inner values to the loss",
+     .details =
+         "Compared are the values that stand for one which a convolution or matrix product of the teacher reads, "
+         "as far as the model says which these are (it does behind dq-tucker and dq-int8); else values of equal "
+         "names."},
     {.name = "qat",
      .type = DQ_OPTION_ENUM,
      .choices = "none|int8",
@@ -238,6 +252,7 @@ static dq_status read_settings(work *w, dq_error *error) {
   const int optimizer = o->optimizer ? o->optimizer - 1 : quantized ? DQ_OPTIMIZER_ADAM : DQ_OPTIMIZER_SGD;
   const double rate = o->rate > 0 ? o->rate : quantized ? 0.0003 : 0.01;
   w->settings = (dq_trainer_options){.training = {.temperature = o->temperature,
+                                                  .feature_loss = o->feature_loss,
                                                   .batch = o->data.batch,
                                                   .frozen = o->freeze.items,
                                                   .frozen_count = o->freeze.count,

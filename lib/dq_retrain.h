@@ -11,10 +11,10 @@ extern "C" {
 // Retraining: a command of the user gets a converted model and writes a better one.
 typedef struct dq_model_retrain_options {
   size_t size;
-  // The shell runs it; must be given. Or "builtin[,epochs=10][,batch=32][,lr=0.0003][,temperature=1]" followed by
-  // changes of pictures as in dq_model_train_options.augment: the weights, of an 8-bit model its scales as well, are
-  // trained on `pictures` with the outputs of the model `original` as targets. After dq_model_amp weights stay float16
-  // in every step, and without lr the rate is 1e-6.
+  // The shell runs it; must be given. Or "builtin[,epochs=10][,batch=32][,lr=0.0003][,temperature=1][,feature-loss=0]"
+  // followed by changes of pictures as in dq_model_train_options.augment: the weights, of an 8-bit model its scales as
+  // well, are trained on `pictures` with the outputs of the model `original` as targets. After dq_model_amp weights
+  // stay float16 in every step, and without lr the rate is 1e-6.
   const char *command;
   const char *original; // path of the model before its conversion; must be given
   const char *data;     // text that the command gets as DQ_DATA, such as a path of pictures; NULL (default): none

@@ -43,6 +43,8 @@ typedef struct dq_model_train_options {
   int freeze_statistics;        // batch normalization uses its stored statistics, as in inference; default 0
   const dq_model *teacher;      // its output 0 gives the targets; must not be `model`; NULL (default): none
   double temperature;           // of the softmax of the scores of model and teacher, above 0; default 1
+  double feature_loss;          // weight of the relative squared error of inner values, 0 or more: of those that
+                                // convolutions and matrix products of the teacher read; default 0
   int64_t patience;         // ends the training after this number of epochs without a better one; 0 (default): never
   int keep_last;            // keep the model of the last epoch, not that of the best; default 0
   const char *checkpoint;   // folder for the file "checkpoint", which holds the training between two steps: it is

@@ -42,7 +42,8 @@
 // What --retrain builtin does: `WHAT` is trained, as `COMMAND` does, with the usual rate `RATE`, and judged on
 // `PICTURES`.
 #define DQ_BUILTIN_DETAILS(WHAT, COMMAND, PICTURES, RATE)                                                              \
-  "builtin[,epochs=10][,batch=32][,lr=" RATE "][,temperature=1][,flip][,crop=N][,cutout=N][,colour=S] trains " WHAT    \
+  "builtin[,epochs=10][,batch=32][,lr=" RATE                                                                           \
+  "][,temperature=1][,feature-loss=0][,flip][,crop=N][,cutout=N][,colour=S] trains " WHAT                              \
   " on the pictures of --data instead, as " COMMAND " does, until the outputs are those of the original: no labels "   \
   "are needed. The epoch that is best on " PICTURES " is taken."
 #define DQ_BUILTIN_INT8                                                                                                \

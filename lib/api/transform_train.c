@@ -28,6 +28,7 @@ static dq_status check(const dq_model *model, const dq_model_train_options *give
   DQ_TRY(check_range("weight_decay", given->weight_decay, 0, 1e6, error));
   DQ_TRY(check_range("label_smoothing", given->label_smoothing, 0, nearly_one, error));
   DQ_TRY(check_range("temperature", given->temperature, 1e-3, 1e6, error));
+  DQ_TRY(check_range("feature_loss", given->feature_loss, 0, 1e6, error));
   DQ_TRY(check_range("patience", (double)given->patience, 0, 1e9, error));
   DQ_TRY(check_range("checkpoint_every", (double)given->checkpoint_every, 0, 1e12, error));
   DQ_TRY(check_range("time_limit", given->time_limit, 0, 1e9, error));
@@ -38,6 +39,7 @@ static dq_status check(const dq_model *model, const dq_model_train_options *give
 static dq_trainer_options settings_of(const dq_model_train_options *given) {
   return (dq_trainer_options){
       .training = {.temperature = given->temperature,
+                   .feature_loss = given->feature_loss,
                    .batch = given->batch,
                    .frozen = given->freeze,
                    .frozen_count = dq_api_count(given->freeze),

@@ -21,6 +21,21 @@ static dq_status check(const char *what, const dq_tensor *found, const dq_tensor
                  dq_tensor_shape_text(expected, texts[1], sizeof *texts));
 }
 
+// Appends the values of the names to the outputs of the copy.
+static dq_status add_outputs(dq_graph *graph, const dq_teacher_options *options, dq_error *error) {
+  dq_value **outputs = DQ_NEW_ARRAY(graph->arena, graph->output_count + options->feature_count, dq_value *);
+  if (!outputs) return dq_fail_memory(error, 0);
+  for (int i = 0; i < graph->output_count; i++) outputs[i] = graph->outputs[i];
+  for (int i = 0; i < options->feature_count; i++) {
+    dq_value *value = dq_graph_find(graph, options->features[i]);
+    if (!value) return dq_fail(error, DQ_BAD_INPUT, "it has no value '%s'", options->features[i]);
+    value->is_output = true;
+    outputs[graph->output_count++] = value;
+  }
+  graph->outputs = outputs;
+  return DQ_OK;
+}
+
 static dq_status open_session(dq_teacher *teacher, const dq_tensor *input, const dq_context *context, dq_error *error) {
   dq_graph *graph = teacher->graph;
   dq_input_shape shape = {.name = "", .rank = input->rank};
@@ -36,6 +51,8 @@ dq_status dq_teacher_open(dq_teacher *teacher, const dq_teacher_options *options
   *teacher = (dq_teacher){.graph = dq_graph_copy(options->graph),
                           .temperature = options->temperature > 0 ? options->temperature : 1};
   if (!teacher->graph) return dq_fail_memory(error, 0);
+  teacher->outputs = teacher->graph->output_count;
+  DQ_TRY(add_outputs(teacher->graph, options, error));
   DQ_TRY(open_session(teacher, input, context, error));
   dq_plan *plan = teacher->session.plan;
   if (dq_plan_input_count(plan) != 1 || dq_plan_output_count(plan) < 1)
@@ -66,13 +83,29 @@ static void soften(const dq_teacher *teacher, const float *scores, float *target
     targets[c] = (float)(exp(((double)targets[c] - largest) / teacher->temperature) / sum);
 }
 
-dq_status dq_teacher_run(dq_teacher *teacher, const dq_tensor *input, dq_tensor *targets, dq_error *error) {
+// The share 1 / |t|^2 of each picture is 0 where t is 0.
+static void give_feature(const dq_tensor *values, const dq_feature *feature) {
+  const int64_t elements = dq_tensor_product(values, 1, values->rank);
+  const float *from = values->data;
+  float *weights = feature->weights->data;
+  memcpy(feature->targets->data, from, dq_tensor_bytes(values));
+  for (int64_t i = 0; i < values->dims[0]; i++, from += elements) {
+    double squares = 0;
+    for (int64_t e = 0; e < elements; e++) squares += (double)from[e] * (double)from[e];
+    weights[i] = squares > 0 ? (float)(1 / squares) : 0;
+  }
+}
+
+dq_status dq_teacher_run(dq_teacher *teacher, const dq_tensor *input, dq_tensor *targets, const dq_feature *features,
+                         dq_error *error) {
   dq_plan *plan = teacher->session.plan;
   const float *scores = dq_plan_output(plan, 0)->data;
   const int64_t classes = dq_tensor_product(targets, 1, targets->rank);
   float *to = targets->data;
   memcpy(dq_plan_input(plan, 0)->data, input->data, dq_tensor_bytes(input));
   DQ_TRY(dq_plan_run(plan, error));
+  for (int i = teacher->outputs; i < dq_plan_output_count(plan); i++)
+    give_feature(dq_plan_output(plan, i), &features[i - teacher->outputs]);
   if (teacher->output == DQ_TEACHER_VALUES) memcpy(to, scores, dq_tensor_bytes(targets));
   else
     for (int64_t i = 0; i < targets->dims[0]; i++) soften(teacher, scores + i * classes, to + i * classes, classes);

@@ -27,6 +27,9 @@ static void connect(dq_training *training, const dq_training_graph *made) {
     memcpy(weight->elements->data, made->first[i]->data, dq_tensor_bytes(weight->elements));
     if (weight->master) memcpy(weight->master->data, made->first[i]->data, dq_tensor_bytes(weight->elements));
   }
+  for (int i = 0; i < training->feature_count; i++)
+    training->features[i] = (dq_feature){.targets = plan_tensor(training, made->features[i][0]->name),
+                                         .weights = plan_tensor(training, made->features[i][1]->name)};
   for (int i = 0; i < training->statistics_count; i++)
     for (int k = 0; k < 2; k++) training->statistics[i].batch[k] = plan_tensor(training, made->statistics[i][k]->name);
 }

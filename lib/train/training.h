@@ -23,7 +23,18 @@ typedef struct dq_training_options {
   // Weights, biases and scales of a QDQ model are trained; dq_training_store writes weights and biases as integers.
   // Batch normalization that is left uses stored statistics.
   bool quantized;
+  // Values of the model that are compared with those of a teacher, each element by element: the loss grows by
+  // feature_loss times the mean, over pictures and features, of |s - t|^2 / |t|^2 (0 where t is 0).
+  const char *const *features; // [feature_count]
+  int feature_count;
+  double feature_loss; // 0 or more
 } dq_training_options;
+
+// A value that is compared with that of a teacher; the caller writes both before every step.
+typedef struct dq_feature {
+  dq_tensor *targets; // t, of the shape of the value, pictures first
+  dq_tensor *weights; // 1 / |t|^2 of each picture, of shape pictures x 1 x ... x 1
+} dq_feature;
 
 // A weight that is trained. Its elements are in the plan; the gradient holds until the next step.
 typedef struct dq_trained {
@@ -60,8 +71,10 @@ typedef struct dq_training {
   int trained_count;
   dq_statistics *statistics; // [statistics_count]
   int statistics_count;
-  dq_tensor *input;   // float32, batch first; written by the caller before every step
-  dq_tensor *targets; // the same, of the shape of the scores
+  dq_tensor *input;     // float32, batch first; written by the caller before every step
+  dq_tensor *targets;   // the same, of the shape of the scores
+  dq_feature *features; // [feature_count], in the order of the options
+  int feature_count;
   const dq_tensor *scores, *loss;
   int64_t step; // steps that were made
 } dq_training;

@@ -6,6 +6,7 @@
 #include "lib/schedule/check_nodes.h"
 #include "lib/train/backward.h"
 #include "lib/train/exact_products.h"
+#include "lib/train/features.h"
 #include "lib/train/half_weights.h"
 #include "lib/train/late_sums.h"
 #include "lib/train/quantizers.h"
@@ -100,40 +101,26 @@ static dq_value *add(dq_training_graph *made, const char *op_type, int count, dq
   return dq_training_node(made, op_type, count, inputs, NULL);
 }
 
-static dq_value *multiply(dq_training_graph *made, dq_value *value, double factor) {
-  dq_tensor *number = dq_tensor_scalar_f32(made->graph->arena, (float)factor);
-  return number ? add(made, "Mul", 2, (dq_value *[]){value, dq_graph_add_constant(made->graph, "loss", number)}) : NULL;
-}
-
-// The sum of all elements times a factor.
-static dq_value *add_sum(dq_training_graph *made, dq_value *terms, double factor) {
-  dq_value *sum = add(made, "SumTo", 1, &terms);
-  if (!sum) return NULL;
-  dq_node *node = made->graph->nodes[made->graph->node_count - 1];
-  node->domain = "dq";
-  if (!dq_node_set_ints(made->graph, node, "shape", NULL, 0)) return NULL;
-  return multiply(made, sum, factor);
-}
-
 // Of the whole batch.
 static double pictures_of(const dq_training_graph *made, const dq_tensor *scores) {
   return (double)(made->part ? made->part->all : scores->dims[0]);
 }
 
 static dq_value *cross_entropy(dq_training_graph *made, const dq_tensor *scores, double temperature) {
-  dq_value *softened = temperature == 1 ? made->scores : multiply(made, made->scores, 1 / temperature);
+  dq_value *softened = temperature == 1 ? made->scores : dq_training_multiply(made, made->scores, 1 / temperature);
   dq_value *logarithms = add(made, "LogSoftmax", 1, &softened);
   if (!logarithms) return NULL;
   dq_node *node = made->graph->nodes[made->graph->node_count - 1];
   if (!dq_node_set_int(made->graph, node, "axis", 1)) return NULL;
   dq_value *terms = add(made, "Mul", 2, (dq_value *[]){logarithms, made->targets});
-  return add_sum(made, terms, -temperature * temperature / pictures_of(made, scores));
+  return dq_training_sum(made, terms, -temperature * temperature / pictures_of(made, scores));
 }
 
 static dq_value *squared_error(dq_training_graph *made, const dq_tensor *scores) {
   dq_value *error = add(made, "Sub", 2, (dq_value *[]){made->scores, made->targets});
   dq_value *terms = add(made, "Mul", 2, (dq_value *[]){error, error});
-  return add_sum(made, terms, 1 / (pictures_of(made, scores) * (double)dq_tensor_product(scores, 1, scores->rank)));
+  return dq_training_sum(made, terms,
+                         1 / (pictures_of(made, scores) * (double)dq_tensor_product(scores, 1, scores->rank)));
 }
 
 static dq_status check_scores(const dq_tensor *scores, const dq_training_options *options, dq_error *error) {
@@ -208,12 +195,15 @@ static void drop_unreached(dq_training_graph *made, dq_training *training) {
 }
 
 // What is added over the pictures is added over all processes.
-static dq_status mark_sums(dq_training_graph *made, const dq_context *context, dq_error *error) {
+static dq_status mark_sums(dq_training_graph *made, const dq_training *training, const dq_context *context,
+                           dq_error *error) {
   dq_tensor *tensors;
   DQ_TRY(infer(made, context, &tensors, error));
   bool *pictures = DQ_NEW_ARRAY(made->arena, made->graph->value_count, bool);
   if (!pictures) return dq_fail_memory(error, 0);
   pictures[made->input->index] = pictures[made->targets->index] = true;
+  for (int i = 0; i < training->feature_count; i++)
+    for (int k = 0; k < 2; k++) pictures[made->features[i][k]->index] = true;
   DQ_TRY(dq_mark_picture_sums(made->graph, tensors, made->part->count, pictures, error));
   return dq_add_sums_late(made, tensors, pictures, context, error);
 }
@@ -230,7 +220,7 @@ static dq_status derive(dq_training_graph *made, dq_training *training, const dq
   DQ_TRY(dq_exact_products(made, tensors, error));
   drop_unreached(made, training);
   DQ_TRY(set_outputs(made, training, error));
-  return made->part ? mark_sums(made, context, error) : dq_graph_index(made->graph, true, error);
+  return made->part ? mark_sums(made, training, context, error) : dq_graph_index(made->graph, true, error);
 }
 
 dq_status dq_open_batch(dq_graph *graph, dq_value *input, dq_error *error) {
@@ -270,5 +260,6 @@ dq_status dq_training_graph_make(dq_training_graph *made, dq_training *training,
   DQ_TRY(train_weights(made, training, options, error));
   DQ_TRY(infer(made, context, &tensors, error));
   DQ_TRY(add_loss(made, tensors, options, error));
+  DQ_TRY(dq_compare_features(made, training, tensors, options, error));
   return derive(made, training, context, error);
 }

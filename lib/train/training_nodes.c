@@ -52,3 +52,19 @@ dq_value *dq_training_node(dq_training_graph *made, const char *op_type, int cou
   if (!output || !name) return NULL;
   return dq_graph_add_node(graph, graph->node_count, op_type, name, count, inputs, 1, &output) ? output : NULL;
 }
+
+dq_value *dq_training_multiply(dq_training_graph *made, dq_value *value, double factor) {
+  dq_tensor *number = dq_tensor_scalar_f32(made->graph->arena, (float)factor);
+  return number ? dq_training_node(made, "Mul", 2,
+                                   (dq_value *[]){value, dq_graph_add_constant(made->graph, "loss", number)}, NULL)
+                : NULL;
+}
+
+dq_value *dq_training_sum(dq_training_graph *made, dq_value *terms, double factor) {
+  dq_value *sum = dq_training_node(made, "SumTo", 1, &terms, NULL);
+  if (!sum) return NULL;
+  dq_node *node = made->graph->nodes[made->graph->node_count - 1];
+  node->domain = "dq";
+  if (!dq_node_set_ints(made->graph, node, "shape", NULL, 0)) return NULL;
+  return dq_training_multiply(made, sum, factor);
+}

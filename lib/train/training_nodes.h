@@ -16,6 +16,7 @@ typedef struct dq_training_graph {
   const dq_tensor **first;    // [trained_count]: the elements of the weights in the model
   dq_value **gradients;       // [trained_count]
   dq_value *(*statistics)[2]; // [statistics_count]: mean and variance of the batch
+  dq_value *(*features)[2];   // [feature_count]: targets and weights
 } dq_training_graph;
 
 // Adds a value to the inputs of the graph, with type and shape of `shape`. DQ_SYSTEM: there is no memory.
@@ -34,6 +35,10 @@ dq_status dq_train_value(dq_training_graph *made, dq_training *training, dq_valu
 // output; NULL: an input is NULL, or there is no memory.
 dq_value *dq_training_node(dq_training_graph *made, const char *op_type, int count, dq_value *const *inputs,
                            dq_value *output);
+
+// The value times a number, and the sum of all elements times a number. NULL as dq_training_node.
+dq_value *dq_training_multiply(dq_training_graph *made, dq_value *value, double factor);
+dq_value *dq_training_sum(dq_training_graph *made, dq_value *terms, double factor);
 
 // Whether the weights of the node are not trained.
 bool dq_is_frozen(const dq_node *node, const dq_training_options *options);

@@ -68,7 +68,7 @@ facts() { grep -v 'seconds\|per_second\|memory' "$1" >"$2"; }
   make_models --describe "$root/tests/snapshots/gates.model" gates.onnx
   dq-tucker gates.onnx --ratio 0.5 --untimed -o small.onnx -q >/dev/null
   words=(small.onnx --teacher gates.onnx --data synth:shapes,size=16,split=train,count=32 --val synth:shapes,size=16,count=16
-    --batch 16 --epochs 2 --lr 0.003 --optimizer adam)
+    --batch 16 --epochs 2 --lr 0.003 --optimizer adam --feature-loss 3)
   gives 0 dq-train "${words[@]}" -o one.onnx
   gives 0 job 3 dq-train "${words[@]}" -o out.onnx --threads 1
   cmp out.onnx one.onnx

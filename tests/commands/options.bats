@@ -449,6 +449,9 @@ freeze-statistics - | "$root/datasets/shapes.onnx" -o o.onnx --data synth:shapes
 teacher ../odd_weights.onnx | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | bytes o.onnx
 temperature 3 | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last --teacher ../odd_weights.onnx | bytes o.onnx
 temperature 3 | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | 2 --teacher
+feature-loss 2 | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last --lr 0.0001 --teacher ../odd_weights.onnx | bytes o.onnx
+feature-loss 2 | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | 2 --teacher
+feature-loss -1 | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last --teacher ../odd_weights.onnx | 2 -1
 qat int8 | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | 3 dq-int8 MODEL
 qat nonsense | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | 2 nonsense
 checkpoint state | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | file state/checkpoint

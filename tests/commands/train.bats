@@ -54,6 +54,23 @@ at_least() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a >= b) }'; }
   has "the pictures to validate on have no class labels"
 }
 
+@test "inner values are trained towards those of the teacher" {
+  agreement() { dq-report "$1" --ref "$shapes" --data synth:shapes,count=64 -q | sed -nE 's/^Agreement: *([0-9.]+) %/\1/p'; }
+  gives 0 dq-train "$worse" "${few[@]}" -o plain.onnx --teacher "$shapes"
+  gives 0 dq-train "$worse" "${few[@]}" -o out.onnx --teacher "$shapes" --feature-loss 50 --threads 1
+  has "7 values are compared with those of the teacher"
+  [[ "$output$stderr" != *"by name"* ]]
+  at_least "$(agreement out.onnx)" "$(awk -v a="$(agreement plain.onnx)" 'BEGIN { print a + 3 }')"
+  gives 0 dq-train "$worse" "${few[@]}" -o threads.onnx --teacher "$shapes" --feature-loss 50 --threads 3
+  cmp out.onnx threads.onnx
+  dq-int8 "$shapes" --data synth:shapes,count=8 --equalize off -o int8.onnx -q >/dev/null
+  gives 0 dq-train int8.onnx "${data[@]}" --qat int8 --epochs 1 -o trained.onnx --teacher "$shapes" --feature-loss 1 --keep last
+  has "7 values are compared with those of the teacher"
+  gives 3 dq-train "$models/tiny.onnx" --data synth:shapes,size=8,count=8 --val synth:shapes,size=8,count=8 -o o.onnx \
+    --batch 4 --teacher "$models/tiny.onnx" --feature-loss 1
+  says "dq-train: the model has no inner value that stands for one of the teacher"
+}
+
 @test "the same bytes for 1, 2 and 3 threads" {
   for threads in 1 2 3; do
     dq-train "$worse" "${few[@]}" -o $threads.onnx --augment flip,crop=4,cutout=8,colour=0.2 --threads $threads --keep last -q

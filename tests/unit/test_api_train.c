@@ -106,6 +106,7 @@ static void wrong_options(void **state) {
   REFUSED(weight_decay, -1, "weight_decay is -1");
   REFUSED(label_smoothing, 1, "label_smoothing is 1");
   REFUSED(temperature, 0, "temperature is 0");
+  REFUSED(feature_loss, -1, "feature_loss is -1");
   REFUSED(patience, -1, "patience is -1");
   REFUSED(checkpoint_every, -1, "checkpoint_every is -1");
   REFUSED(time_limit, -1, "time_limit is -1");

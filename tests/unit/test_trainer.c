@@ -222,12 +222,12 @@ static void targets_of_teachers(void **state) {
     say(dq_batches_read(&f.batches, 0, &error), &error);
     dq_teacher_options options = {.graph = f.model, .classes = true, .temperature = 2};
     say(dq_teacher_open(&raw, &options, f.training.input, f.training.targets, &f.context, &error), &error);
-    say(dq_teacher_run(&raw, f.training.input, f.training.targets, &error), &error);
+    say(dq_teacher_run(&raw, f.training.input, f.training.targets, NULL, &error), &error);
     dq_graph *graph = dq_graph_copy(f.model);
     if (ends[e]) append_softmax(graph, ends[e]);
     options.graph = graph;
     say(dq_teacher_open(&teacher, &options, f.training.input, f.training.targets, &f.context, &error), &error);
-    say(dq_teacher_run(&teacher, f.training.input, f.training.targets, &error), &error);
+    say(dq_teacher_run(&teacher, f.training.input, f.training.targets, NULL, &error), &error);
     const dq_tensor *scores = dq_plan_output(raw.session.plan, 0);
     for (int i = 0; i < BATCH; i++) {
       double sum = 0;
@@ -241,6 +241,76 @@ static void targets_of_teachers(void **state) {
     dq_graph_free(graph);
     close_fixture(&f);
   }
+}
+
+// ---- Inner values beside a teacher's ----
+
+static void open_with_features(fixture *f, const char *const *names, int count) {
+  dq_error error = {0};
+  open_fixture(f, 0, 0, 0);
+  dq_training_close(&f->training);
+  const dq_training_options options = {
+      .batch = BATCH, .features = names, .feature_count = count, .feature_loss = count ? 10 : 0};
+  say(dq_training_open(&f->training, f->model, &options, &f->context, &error), &error);
+  const dq_batches_options batches = {.data = f->data};
+  say(dq_batches_open(&f->batches, &batches, f->training.input, f->training.targets, f->arena, &f->context, &error),
+      &error);
+  dq_batches_shuffle(&f->batches, 0);
+  say(dq_batches_read(&f->batches, 0, &error), &error);
+}
+
+static double step(fixture *f) {
+  dq_error error = {0};
+  dq_optimizer none = dq_optimizer_of(DQ_OPTIMIZER_SGD, 0, 0);
+  double loss;
+  say(dq_training_optimizer(&f->training, &none, &error), &error);
+  say(dq_training_step(&f->training, &none, 0, &loss, &error), &error);
+  return loss;
+}
+
+// Of two features the first counts nothing, as its weights are 0. With targets of 0 and weights of 0.5 the second one,
+// with W = 10, adds 10 times half the mean of 0.5 |s|^2.
+static void loss_of_features(void **state) {
+  (void)state;
+  static const char *const names[2] = {"/Flatten_output_0", "scores"};
+  fixture plain, f;
+  double squares = 0;
+  open_with_features(&plain, NULL, 0);
+  open_with_features(&f, names, 2);
+  assert_int_equal(f.training.feature_count, 2);
+  for (int64_t i = 0; i < BATCH; i++) ((float *)f.training.features[1].weights->data)[i] = 0.5f;
+  const double before = step(&plain), after = step(&f);
+  for (int64_t i = 0; i < BATCH * CLASSES; i++) squares += pow(dq_tensor_get(f.training.scores, i), 2);
+  assert_true(squares > 0);
+  assert_float_equal(after - before, 10 * 0.5 * 0.5 * squares / BATCH, 1e-4 * after);
+  close_fixture(&f);
+  close_fixture(&plain);
+}
+
+// A teacher gives its own values and 1 / |t|^2 of each picture.
+static void features_of_a_teacher(void **state) {
+  (void)state;
+  fixture f;
+  dq_error error = {0};
+  dq_teacher teacher;
+  const char *const name = "/Flatten_output_0";
+  open_with_features(&f, &name, 1);
+  const dq_feature *feature = &f.training.features[0];
+  const dq_teacher_options options = {
+      .graph = f.model, .classes = true, .temperature = 1, .features = &name, .feature_count = 1};
+  say(dq_teacher_open(&teacher, &options, f.training.input, f.training.targets, &f.context, &error), &error);
+  say(dq_teacher_run(&teacher, f.training.input, f.training.targets, feature, &error), &error);
+  const dq_tensor *values = dq_plan_value(teacher.session.plan, name);
+  const int64_t elements = dq_tensor_count(values) / BATCH;
+  assert_memory_equal(feature->targets->data, values->data, dq_tensor_bytes(values));
+  for (int64_t i = 0; i < BATCH; i++) {
+    double squares = 0;
+    for (int64_t e = 0; e < elements; e++) squares += pow(dq_tensor_get(values, i * elements + e), 2);
+    assert_true(squares > 0);
+    assert_float_equal(dq_tensor_get(feature->weights, i) * squares, 1, 1e-5);
+  }
+  dq_teacher_close(&teacher);
+  close_fixture(&f);
 }
 
 // ---- States and checkpoints ----
@@ -357,6 +427,8 @@ int main(void) {
       cmocka_unit_test(smooth_targets),
       cmocka_unit_test(loss_at_a_temperature),
       cmocka_unit_test(targets_of_teachers),
+      cmocka_unit_test(loss_of_features),
+      cmocka_unit_test(features_of_a_teacher),
       cmocka_unit_test(a_state_comes_back),
       cmocka_unit_test(checkpoints),
       cmocka_unit_test(places_of_checkpoints),

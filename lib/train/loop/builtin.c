@@ -18,9 +18,12 @@ typedef struct setting {
   bool whole;
 } setting;
 
-enum { EPOCHS, BATCH, RATE, TEMPERATURE, SETTINGS };
-static const setting settings[SETTINGS] = {
-    {"epochs", 1, 1e6, true}, {"batch", 1, 65536, true}, {"lr", 1e-12, 1e6, false}, {"temperature", 1e-3, 1e6, false}};
+enum { EPOCHS, BATCH, RATE, TEMPERATURE, FEATURE_LOSS, SETTINGS };
+static const setting settings[SETTINGS] = {{"epochs", 1, 1e6, true},
+                                           {"batch", 1, 65536, true},
+                                           {"lr", 1e-12, 1e6, false},
+                                           {"temperature", 1e-3, 1e6, false},
+                                           {"feature-loss", 0, 1e6, false}};
 
 // Reads one field into numbers; false: it is none of the settings.
 static bool read_setting(const char *field, double numbers[SETTINGS], dq_status *status, dq_error *error) {
@@ -73,12 +76,13 @@ dq_builtin dq_builtin_of(const dq_graph *teacher, dq_data *data, dq_data *valida
 }
 
 dq_status dq_builtin_parse(dq_builtin *builtin, const char *text, dq_error *error) {
-  double numbers[SETTINGS] = {10, 32, builtin->usual_rate, 1};
+  double numbers[SETTINGS] = {10, 32, builtin->usual_rate, 1, 0};
   char changes[256] = "";
   DQ_TRY(read_fields(text, numbers, changes, sizeof changes, error));
   dq_trainer_options *options = &builtin->options;
   options->training.batch = (int64_t)numbers[BATCH];
   options->training.temperature = numbers[TEMPERATURE];
+  options->training.feature_loss = numbers[FEATURE_LOSS];
   options->optimizer = dq_optimizer_of(DQ_OPTIMIZER_ADAM, 0, 0);
   options->rate = (dq_rate){.course = DQ_RATE_COSINE, .rate = numbers[RATE]};
   options->epochs = (int64_t)numbers[EPOCHS];

@@ -17,7 +17,7 @@ static dq_status read_batch(dq_trainer *t, int64_t index, dq_error *error) {
   dq_status status = dq_check_stop(t->context, error);
   if (status == DQ_OK) status = dq_batches_read(&t->batches, index, error);
   if (status == DQ_OK && t->options->teacher)
-    status = dq_teacher_run(&t->teacher, t->training.input, t->training.targets, error);
+    status = dq_teacher_run(&t->teacher, t->training.input, t->training.targets, t->training.features, error);
   return dq_processes_agree(t->context->processes, status, error);
 }
 

@@ -6,6 +6,7 @@
 #include "lib/document/origin.h"
 #include "lib/graph/patterns.h"
 #include "lib/session/runner.h"
+#include "lib/train/loop/find_features.h"
 #include "lib/train/loop/trainer_internal.h"
 
 // ---- Options ----
@@ -55,6 +56,8 @@ static dq_status open_training(dq_trainer *t, dq_error *error) {
   DQ_TRY(dq_complete_shapes(&options.shapes, t->model, t->options->data, t->arena, error));
   DQ_TRY(choose_loss(t, &options, error));
   DQ_TRY(check_frozen(t, error));
+  dq_teacher_options teacher = {.graph = t->options->teacher};
+  DQ_TRY(dq_find_features(t, &options, &teacher, error));
   dq_status status = dq_training_open(&t->training, t->model, &options, t->context, error);
   if (status != DQ_OK) return hint_at_batch(t, status, error);
   t->optimizer = t->options->optimizer;
@@ -71,9 +74,8 @@ static dq_status open_training(dq_trainer *t, dq_error *error) {
                                   .shapes = options.shapes,
                                   .batch = options.batch};
   DQ_TRY(dq_batches_open(&t->batches, &batches, t->training.input, t->training.targets, t->arena, t->context, error));
-  const dq_teacher_options teacher = {.graph = t->options->teacher,
-                                      .classes = options.loss == DQ_LOSS_CROSS_ENTROPY,
-                                      .temperature = options.temperature};
+  teacher.classes = options.loss == DQ_LOSS_CROSS_ENTROPY;
+  teacher.temperature = options.temperature;
   if (!teacher.graph) return DQ_OK;
   status = dq_teacher_open(&t->teacher, &teacher, t->training.input, t->training.targets, t->context, error);
   return status == DQ_OK ? DQ_OK : dq_error_prefix(error, status, "teacher");
@@ -111,15 +113,15 @@ static const char *settings_of(const dq_trainer *t) {
   return dq_arena_printf(
       t->arena,
       "byte order=%s\nmodel=%016" PRIx64 "\ndata=%016" PRIx64 "\nvalidation=%016" PRIx64 "\nteacher=%016" PRIx64
-      "\ntemperature=%.17g\nepochs=%" PRId64 "\nbatch=%" PRId64 "\nseed=%" PRIu64
+      "\ntemperature=%.17g\nfeature loss=%.17g\nepochs=%" PRId64 "\nbatch=%" PRId64 "\nseed=%" PRIu64
       "\noptimizer=%d\nmomentum=%.17g\nweight decay=%.17g\nschedule=%d\nwarmup=%.17g\nlabel smoothing=%.17g\n"
       "colour=%.17g\ncrop=%" PRId64 "\nflip=%d\ncutout=%" PRId64 "\nfrozen=%s\nfrozen statistics=%d\npreprocess=%s\n",
       *(const uint8_t *)&(const uint16_t){1} ? "little" : "big", dq_origin_hash(t->model), data_hash(o->data),
-      data_hash(o->validation), o->teacher ? dq_origin_hash(o->teacher) : 0, o->training.temperature, o->epochs,
-      t->batches.batch, t->context->seed, (int)o->optimizer.kind, o->optimizer.momentum, o->optimizer.decay,
-      (int)o->rate.course, o->warmup, o->label_smoothing, o->augmentation.colour, o->augmentation.crop,
-      o->augmentation.flip, o->augmentation.cutout, frozen, o->training.frozen_statistics,
-      dq_data_preprocess_text(o->data));
+      data_hash(o->validation), o->teacher ? dq_origin_hash(o->teacher) : 0, o->training.temperature,
+      o->training.feature_loss, o->epochs, t->batches.batch, t->context->seed, (int)o->optimizer.kind,
+      o->optimizer.momentum, o->optimizer.decay, (int)o->rate.course, o->warmup, o->label_smoothing,
+      o->augmentation.colour, o->augmentation.crop, o->augmentation.flip, o->augmentation.cutout, frozen,
+      o->training.frozen_statistics, dq_data_preprocess_text(o->data));
 }
 
 // Zeroes what is zero already, so that the memory that is announced before the first update has it.
