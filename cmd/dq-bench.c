@@ -20,7 +20,7 @@ typedef struct bench_options {
   const char *reference, *plot, *timeline;
   int64_t runs, warmup, batch;
   double time_limit;
-  bool per_layer;
+  bool per_layer, plain;
   dq_option_list shapes, convolutions;
 } bench_options;
 
@@ -92,6 +92,11 @@ static const dq_option rows[] = {
                 "shell pattern; the last that fits counts. Where an algorithm does not fit a layer it is computed "
                 "as by auto; --per-layer shows what was used. auto may use winograd, whose rounding errors are "
                 "larger; what other commands calibrate, measure and write never comes from it."},
+    {.name = "plain",
+     .type = DQ_OPTION_FLAG,
+     DQ_INTO(bench_options, plain),
+     .help = "run every node as it stands, without folding and fusing",
+     .details = "For the time that these save, beside the time of a call without this option."},
     DQ_ROW_SHAPE(bench_options, shapes, ""),
 };
 
@@ -323,6 +328,7 @@ static dq_status measure(const bench_options *options, const dq_context *context
                                .warmup = options->warmup,
                                .time_limit = options->time_limit,
                                .per_layer = options->per_layer,
+                               .plain = options->plain,
                                .timeline_runs = options->timeline ? TIMELINE_RUNS : 0};
   DQ_TRY(dq_read_shapes(&options->shapes, NULL, options->batch, arena, &settings.shapes, error));
   if (options->per_layer) DQ_TRY(dq_measure_peaks(&b.peaks, context, error));

@@ -1,5 +1,4 @@
 // dq-tune: makes a model faster on this machine, by measured choices.
-#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -41,9 +40,9 @@ static const dq_option rows[] = {
     {.name = "resume",
      .type = DQ_OPTION_FLAG,
      DQ_INTO(tune_options, resume),
-     .help = "go on with a search that ended or was killed; the file must be there",
-     .details = "What is in the file is not measured again without this option too, which only refuses to begin a new "
-                "file."},
+     .help = "go on with a search that ended or was killed, where there is one",
+     .details = "What is in the file is not measured again without this option too, which only says where there is no "
+                "file to go on with."},
     {.name = "conv",
      .type = DQ_OPTION_ENUM,
      .choices = "auto|direct",
@@ -111,11 +110,10 @@ static void report_place(const dq_context *context) {
              dq_wisdom_machine(context->cpu, machine), dq_pool_threads(context->pool));
 }
 
-static dq_status check_file(const tune_options *options, const dq_wisdom *wisdom, dq_error *error) {
+static void report_new(const dq_wisdom *wisdom, const dq_context *context) {
   const char *path = dq_wisdom_path(wisdom);
-  if (!options->resume || (path && !access(path, F_OK))) return DQ_OK;
-  return dq_fail(error, DQ_SYSTEM, "%s: %s; --resume goes on with a file of an earlier call", path ? path : "wisdom",
-                 path ? strerror(errno) : "HOME is not set");
+  if (path && access(path, F_OK))
+    dq_message(context, DQ_NOTE, "%s: there is no such file yet: nothing to go on with, the search begins", path);
 }
 
 static dq_status run_with(const tune_options *options, const dq_context *context, dq_arena *arena, dq_error *error) {
@@ -124,9 +122,9 @@ static dq_status run_with(const tune_options *options, const dq_context *context
   dq_wisdom *wisdom = NULL;
   DQ_TRY(dq_model_open(&graph, path, context, error));
   dq_status status = dq_wisdom_open_here(&wisdom, options->wisdom, context, error);
-  if (status == DQ_OK) status = check_file(options, wisdom, error);
   if (status == DQ_OK) {
     report_place(context);
+    if (options->resume) report_new(wisdom, context);
     status = tune(options, graph, wisdom, context, arena, error);
     if (status != DQ_OK) dq_error_prefix(error, status, "%s", path);
   }

@@ -33,6 +33,7 @@ static dq_status open_model(dq_bench_model *model, const dq_bench_subject *subje
                             const dq_context *context, dq_arena *arena, dq_error *error) {
   double loaded = dq_seconds();
   dq_session_options session = {.shapes = options->shapes,
+                                .plain = options->plain,
                                 .convolutions = subject->convolutions,
                                 .convolution_count = subject->convolution_count};
   dq_status status = dq_session_open(&model->session, model->graph, &session, context, error);

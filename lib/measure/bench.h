@@ -57,6 +57,7 @@ typedef struct dq_bench_options {
   int64_t runs, warmup; // rounds that are measured (>= 1), and rounds before these; a round runs each model once
   double time_limit;    // seconds for the measured rounds, of which at least one is made; 0: none
   bool per_layer;       // then make as many rounds again in which every step is measured
+  bool plain;           // no passes, as in dq_session_options
   int timeline_runs;    // then run each model as often as this for its timeline; 0: without one
 } dq_bench_options;
 

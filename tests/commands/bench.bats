@@ -45,6 +45,17 @@ assert told["run"]["bandwidth"] > 0
 END
 }
 
+@test "convolutions in 8 bits stay below the measured peak, but for those by Winograd's filtering" {
+  command -v python3 >/dev/null || skip "no python3 to read JSON with"
+  dq-int8 "$root/datasets/shapes.onnx" --data synth:shapes,count=8 -o int8.onnx -q >/dev/null
+  gives 0 dq-bench int8.onnx --runs 50 --threads 1 --per-layer --json a.json
+  python3 - <<'END'
+import json
+steps = [step for step in json.load(open("a.json"))["layers"] if step["op"] == "QConv" and step["algorithm"] != "winograd"]
+assert steps and all(step["peak_share"] < 115 for step in steps), [(step["node"], step["peak_share"]) for step in steps]
+END
+}
+
 @test "wrong command lines" {
   gives 2 dq-bench "$models/small.onnx" --runs 0
   has "option '--runs': '0' is out of range"
@@ -73,6 +84,14 @@ END
   grep -q 'Roofline: [0-9]* steps of small.onnx</text>' roof.svg
   gives 2 dq-bench "$models/small.onnx" --plot roof2.svg
   only roof.svg
+}
+
+@test "without passes every node of the file is a step" {
+  gives 0 dq-bench "$models/small.onnx" --runs 1 --per-layer --plain
+  for node in conv1 relu1 depthwise conv2 relu2 pool flatten head; do has " $node "; done
+  gives 0 dq-bench "$models/small.onnx" --runs 1 --per-layer
+  has " conv2 "
+  run -1 grep " relu2 " <<<"$output"
 }
 
 @test "a timeline: each step once a run, and the threads' work inside its step" {

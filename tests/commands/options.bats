@@ -113,6 +113,7 @@ time-limit 0.0000001s | ../small.onnx --runs 9 --json - -q | 0 "runs": 1
 batch 5 | ../small.onnx --runs 2 --json - -q | 0 "batch": 5
 conv winograd | ../small.onnx --runs 2 | 0 winograd
 conv nonsense | ../small.onnx --runs 2 | 2 there is no algorithm 'nonsense'
+plain - | ../small.onnx --runs 2 --per-layer | 0 relu1
 shape x=2,3,9,9 | ../small.onnx --runs 2 | 3 small.onnx
 accumulate fp16 | ../half.onnx --runs 2 --cpu-mask c | 0 float16 sums are emulated
 wisdom nowhere | ../small.onnx --runs 2 | 5 nowhere: No such file
@@ -177,7 +178,7 @@ json out.json | ../no_inputs.onnx --threads 1 | file out.json
 csv out.csv | ../no_inputs.onnx --threads 1 | file out.csv
 html out.html | ../no_inputs.onnx --threads 1 | file out.html
 exhaustive - | ../no_inputs.onnx --threads 1 | elsewhere tune.bats
-resume - | ../no_inputs.onnx --threads 1 --wisdom none | 5 none: No such file or directory; --resume goes on
+resume - | ../no_inputs.onnx --threads 1 --wisdom none | 0 none: there is no such file yet
 threads 1 | ../no_inputs.onnx | elsewhere tune.bats
 seed 5 | ../no_inputs.onnx --threads 1 | inert
 cpu-mask c | ../no_inputs.onnx --threads 1 -v | 0 instruction sets: c
