@@ -107,6 +107,12 @@ TUNED_INT8 = $(patsubst %,$(B)/networks/int8/%,$(notdir $(BENCH_MODELS)))
 bench-tuned: all $(TUNED_INT8)
 	$(PYTHON) -B tests/bench/tuned.py $(B) $(BENCH_MODELS) $(TUNED_INT8) --csv $(B)/$@.csv $(TUNED_OPTIONS)
 
+## bench-ablation: what graph passes, algorithms for convolutions, float16 and dq-tune bring, alone and together, with the spread of 25 runs before and after tuning: BUILD/bench-ablation.csv; ends with 1 where tuned runs spread wider (ABLATION='a.onnx b.onnx' in place of mobilenetv2, resnet50 and efficientnetv2_s, ABLATION_OPTIONS='--threads 2')
+.PHONY: bench-ablation
+ABLATION = $(filter %/mobilenetv2_100_224_deq_ptq.onnx,$(BENCH_MODELS)) $(patsubst %,$(B)/networks/%.onnx,resnet50 efficientnetv2_s)
+bench-ablation: all $(ABLATION)
+	$(PYTHON) -B tests/bench/ablation.py $(B) $(ABLATION) --csv $(B)/$@.csv $(ABLATION_OPTIONS)
+
 ## bench-train: steps of dq-train beside those of PyTorch (python3-torch and python3-onnx of Debian) and of darknet (DARKNET=FILE): BUILD/bench-train.csv (TRAIN_OPTIONS='--rounds 3')
 .PHONY: bench-train
 bench-train: all

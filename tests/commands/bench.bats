@@ -172,3 +172,14 @@ END
   [ "$(uniq -c calls | tr -s ' \n' ' ')" = " 1 bind x 1 run 1 bind y 8 run bound " ]
   grep -qF '"--warmup", str(WARM_UP)' "$root/tests/bench/bench.py"
 }
+
+@test "the ablation: a row for each step and one for all, the first at 1" {
+  command -v python3 >/dev/null || skip "no python3"
+  local ablation=(python3 -B "$root/tests/bench/ablation.py" "$build" "$models/small.onnx" --time-limit 1ms)
+  gives 0 "${ablation[@]}" --runs 1 --csv a.csv # a single run has no spread
+  [ "$(cut -d'|' -f2 <<<"$output" | xargs)" = "none graph passes algorithms float16 tuned all" ]
+  [[ ${lines[0]} =~ ^"small | none | "[0-9.]+" | 1.000 | 1.000 | 1.000 | 0.0 |" ]]
+  [ "$(grep -c '^small,' a.csv)" -eq 6 ]
+  gives 2 "${ablation[@]}" --rounds 0
+  has "--rounds and --runs are 1 at least"
+}
