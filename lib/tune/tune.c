@@ -126,25 +126,6 @@ static dq_status compare_equals(dq_tuner *tuner, dq_plan *again, dq_tune_report 
   return DQ_OK;
 }
 
-dq_status dq_tune_fail_disturbed(const dq_tune_rounds *rounds, dq_error *error) {
-  dq_fail(error, DQ_CONDITION,
-          "the machine is too noisy: in %lld of %lld rounds the threads waited for a processor for more than %g %% of "
-          "the time; %s",
-          (long long)rounds->disturbed, (long long)rounds->all, 100 * DQ_TUNE_WAIT,
-          rounds->written ? "no choice was made, and the candidates that were measured before are kept"
-                          : "nothing was written");
-  dq_error_hint(error, "stop other programs, or tune with --threads 1");
-  return DQ_CONDITION;
-}
-
-dq_status dq_tune_fail_noisy(const dq_tune_report *report, dq_error *error) {
-  if (!report->rounds.patience) return dq_tune_fail_disturbed(&report->rounds, error);
-  return dq_fail(error, DQ_CONDITION,
-                 "the machine is too noisy: the same plan twice has a time ratio of %.3f to %.3f, at most %.2f from 1 "
-                 "can be tuned with; nothing was written",
-                 report->control.low, report->control.high, DQ_TUNE_NOISE);
-}
-
 // Shares of the usual time and times of steps, of the faster of two runs.
 static dq_status measure_shares(dq_tuner *tuner, dq_error *error) {
   double whole[2], times[2][tuner->task_count + 1];

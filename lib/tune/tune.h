@@ -113,6 +113,8 @@ typedef struct dq_tune_report {
 // usual time, 0 to 1; part[i], all[i]: time ratio of the fastest, 1 where it is the usual choice.
 double dq_tune_part_loss(const double *shares, const double *part, const double *all, int count);
 
+// DQ_CONDITION, with a message on the rounds that are disturbed.
+dq_status dq_tune_fail_disturbed(const dq_tune_rounds *rounds, dq_error *error);
 // DQ_CONDITION, with what makes the machine too noisy by a report that is noisy.
 dq_status dq_tune_fail_noisy(const dq_tune_report *report, dq_error *error);
 

@@ -73,7 +73,6 @@ dq_status dq_tuner_run(dq_tuner *tuner, dq_plan *plan, double *seconds, double *
 // Begin and end a round, runs of plans that are compared with each other. A round that is disturbed, as *disturbed
 // says, has to be made again. DQ_CONDITION: too many of the last rounds were disturbed
 // (rounds.patience is 0).
-dq_status dq_tune_fail_disturbed(const dq_tune_rounds *rounds, dq_error *error);
 void dq_tuner_begin_round(dq_tuner *tuner);
 dq_status dq_tuner_end_round(dq_tuner *tuner, bool *disturbed, dq_error *error);
 // Makes one round: runs the usual plan and `plan`, each of them first in every second round, and appends their times to

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <cmocka.h>
 
 #include "lib/tune/tune.h"
@@ -84,6 +85,21 @@ static void patience_ends_below_a_quarter(void **state) {
   assert_int_equal(dq_tune_patience(DQ_TUNE_PATIENCE - 1, false), DQ_TUNE_PATIENCE);
 }
 
+static void what_noise_is_told(void **state) {
+  (void)state;
+  dq_error error = {0};
+  dq_tune_report report = {.rounds = {.all = 30, .disturbed = 25}, .control = {.low = 0.9, .high = 1.2}};
+  assert_int_equal(dq_tune_fail_noisy(&report, &error), DQ_CONDITION);
+  assert_string_equal(error.message, "the machine is too noisy: in 25 of 30 rounds the threads waited for a processor "
+                                     "for more than 2 % of the time; nothing was written");
+  report.rounds.written = 1;
+  assert_int_equal(dq_tune_fail_noisy(&report, &error), DQ_CONDITION);
+  assert_non_null(strstr(error.message, "no choice was made, and the candidates that were measured before are kept"));
+  report.rounds.patience = 1;
+  assert_int_equal(dq_tune_fail_noisy(&report, &error), DQ_CONDITION);
+  assert_non_null(strstr(error.message, "the same plan twice has a time ratio of 0.900 to 1.200, at most 0.05 from 1"));
+}
+
 static void what_is_above_the_best_so_far_is_cut(void **state) {
   (void)state;
   const dq_time_ratio ratio = {.median = 0.92, .low = 0.9, .high = 0.99};
@@ -146,6 +162,7 @@ int main(void) {
       cmocka_unit_test(equal_plans_say_how_noisy_it_is),
       cmocka_unit_test(waits_of_2_percent),
       cmocka_unit_test(patience_ends_below_a_quarter),
+      cmocka_unit_test(what_noise_is_told),
       cmocka_unit_test(what_is_above_the_best_so_far_is_cut),
       cmocka_unit_test(rank_correlations),
       cmocka_unit_test(a_fifth_of_the_candidates),

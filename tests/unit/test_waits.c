@@ -1,14 +1,13 @@
-// What threads wait for a processor, and rounds of tuning that are disturbed by it.
+// What threads wait for a processor.
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 #include <cmocka.h>
 
 #include "lib/base/clock.h"
-#include "lib/tune/tune_internal.h"
+#include "lib/tune/waits.h"
 
 static const double WORK = 0.02; // seconds of a processor that each call takes
 
@@ -86,35 +85,11 @@ static void what_is_not_known_is_0(void **state) {
   dq_waits_close(&none);
 }
 
-static dq_status make_round(dq_tuner *tuner, bool *disturbed, dq_error *error) {
-  dq_tuner_begin_round(tuner);
-  dq_pool_run(tuner->waits.pool, 2, keep_busy, NULL);
-  return dq_tuner_end_round(tuner, disturbed, error);
-}
-
-static void disturbed_rounds_end_the_tuning(void **state) {
-  fixture *f = *state;
-  dq_tuner tuner = {.waits = f->waits, .rounds.patience = 2};
-  dq_error error = {0};
-  bool disturbed;
-  skip_unknown(&f->waits);
-  assert_int_equal(make_round(&tuner, &disturbed, &error), DQ_OK);
-  assert_true(disturbed);
-  assert_int_equal(make_round(&tuner, &disturbed, &error), DQ_CONDITION);
-  assert_non_null(
-      strstr(error.message, "the machine is too noisy: in 2 of 2 rounds the threads waited for a processor"));
-  assert_non_null(strstr(error.message, "for more than 2 % of the time; nothing was written"));
-  tuner.rounds.written = 1;
-  assert_int_equal(make_round(&tuner, &disturbed, &error), DQ_CONDITION);
-  assert_non_null(strstr(error.message, "no choice was made, and the candidates that were measured before are kept"));
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(two_threads_on_one_processor, open_fixture, close_fixture),
       cmocka_unit_test_setup_teardown(one_thread, open_fixture, close_fixture),
       cmocka_unit_test(what_is_not_known_is_0),
-      cmocka_unit_test_setup_teardown(disturbed_rounds_end_the_tuning, open_fixture, close_fixture),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
