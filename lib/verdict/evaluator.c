@@ -22,6 +22,9 @@ static dq_status store_exact(void *user, int slot, const dq_tensor *tensor, dq_e
   if (picture == evaluator->what.pictures)
     return dq_fail(error, DQ_UNSUPPORTED, "an output was computed more than once for a picture");
   evaluator->outputs[slot].shape = *tensor;
+  if (evaluator->detects)
+    DQ_TRY(dq_output_error_add(&evaluator->outputs[slot].exact, tensor, tensor->data, tensor->data, evaluator->arena,
+                               evaluator->context, error));
   return copy_output(&evaluator->exact[picture * evaluator->what.count + slot], tensor, evaluator->context, error);
 }
 
@@ -57,7 +60,8 @@ static dq_status compare(void *user, int slot, const dq_tensor *tensor, dq_error
   }
   dq_output_error_clear(&output->last);
   DQ_TRY(dq_output_error_add(&output->last, tensor, exact, tensor->data, evaluator->arena, evaluator->context, error));
-  evaluator->score->noise[picture] += dq_output_error_relative(&output->last);
+  const double pictures = (double)evaluator->what.pictures;
+  evaluator->score->noise[picture] += pictures * dq_output_error_share(&output->last, &output->exact);
   DQ_TRY(copy_output(&output->other, tensor, evaluator->context, error));
   for (int o = 0; o < evaluator->what.count; o++)
     if (evaluator->outputs[o].pictures_done <= picture) return DQ_OK;
@@ -164,6 +168,7 @@ dq_status dq_evaluator_move(dq_evaluator *evaluator, int64_t first, int64_t coun
   evaluator->options.first = evaluator->what.first = first;
   evaluator->options.pictures = evaluator->what.pictures = count;
   restart(evaluator);
+  for (int o = 0; o < evaluator->what.count; o++) dq_output_error_clear(&evaluator->outputs[o].exact);
   DQ_TRY(name_compared(evaluator, evaluator->options.graph, error));
   return dq_observe(&evaluator->what, store_exact, evaluator, evaluator->context, error);
 }

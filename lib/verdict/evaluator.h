@@ -29,9 +29,9 @@ typedef struct dq_score {
   // SQNR in dB over all pictures; INFINITY: equal. Of a detector that of the mean of `noise`, else of the outputs.
   double decibels;
   // By picture, owned by the caller: the sum over the outputs of noise / sum of squares of the float output. Of a
-  // detector: the sum over the parts of its outputs of noise / signal, in which all candidates count, plus the noise of
-  // the predictions over the mean signal of the predictions on all pictures. On pictures with many objects the
-  // predictions decide, on pictures with few the candidates.
+  // detector: the sum over the parts of its outputs of noise / mean signal of the part on all pictures, in which all
+  // candidates count, plus the noise of the predictions over the mean signal of the predictions on all pictures. A
+  // picture without objects has scores that are nearly 0: over these alone its noise would count most.
   double *noise;
   // With options.features: the same of the outputs alone, for forms whose features have another order; plain_noise is
   // owned by the caller and may be NULL.
@@ -47,6 +47,7 @@ typedef struct dq_evaluated_output {
   dq_tensor shape;       // of what is compared: float32
   float *other;          // of the other form on the current picture; detectors only
   dq_output_error last;  // of the current picture; likewise
+  dq_output_error exact; // signals of the float outputs over all pictures that are stored; likewise
   int64_t pictures_done; // of the run
   // Sums over the pictures of the last dq_evaluate.
   dq_output_error error;

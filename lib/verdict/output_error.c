@@ -103,12 +103,22 @@ int dq_output_error_parts(const dq_output_error *output_error, dq_output_part pa
   return count;
 }
 
-double dq_output_error_relative(const dq_output_error *output_error) {
+double dq_output_error_share(const dq_output_error *one, const dq_output_error *all) {
   dq_output_part parts[2];
   double sum = 0;
-  for (int p = 0, count = dq_output_error_parts(output_error, parts); p < count; p++)
-    sum += pow(10, -parts[p].sqnr / 10);
+  for (int p = 0, count = dq_output_error_parts(all, parts); p < count; p++) {
+    double signal = 0, noise = 0;
+    for (int64_t c = parts[p].first; c < parts[p].first + parts[p].count; c++) {
+      signal += all->signal[c];
+      noise += one->noise[c];
+    }
+    if (noise > 0) sum += noise / signal;
+  }
   return sum;
+}
+
+double dq_output_error_relative(const dq_output_error *output_error) {
+  return dq_output_error_share(output_error, output_error);
 }
 
 // ---- Pictures ----

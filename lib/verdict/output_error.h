@@ -41,6 +41,9 @@ int dq_output_error_parts(const dq_output_error *output_error, dq_output_part pa
 
 // The sum over the parts of noise / signal; 0 when there is none, infinite when an element is broken.
 double dq_output_error_relative(const dq_output_error *output_error);
+// The same for the noise of one picture beside the signals of `all` pictures, which decide on the parts: the sum over
+// these parts of noise of `one` / signal of `all`.
+double dq_output_error_share(const dq_output_error *one, const dq_output_error *all);
 
 // The noise of one output as a share of its signal: sum (exact - other)^2 / sum exact^2. 0 for an output of zeros,
 // infinite when an element is broken. The context (NULL is allowed) does not change the bits.

@@ -47,6 +47,31 @@ dq_status dq_data_hash(uint64_t *hash, const dq_graph *graph, const dq_shape_req
   return status;
 }
 
+// ---- Copies ----
+
+static dq_status copy_ranges(dq_calibration_table *copy, const dq_calibration_table *table, dq_arena *arena,
+                             dq_error *error) {
+  copy->ranges = DQ_NEW_ARRAY(arena, table->count + 1, dq_calibration_table_range);
+  for (int i = 0; copy->ranges && i < table->count; i++) {
+    copy->ranges[i] = table->ranges[i];
+    if (!(copy->ranges[i].value = dq_arena_strdup(arena, table->ranges[i].value))) return dq_fail_memory(error, 0);
+  }
+  return copy->ranges ? DQ_OK : dq_fail_memory(error, 0);
+}
+
+dq_status dq_calibration_table_copy(dq_calibration_table *copy, const dq_calibration_table *table, dq_arena *arena,
+                                    dq_error *error) {
+  *copy = *table;
+  if (table->preprocess) copy->preprocess = dq_arena_strdup(arena, table->preprocess);
+  copy->means.values = dq_input_means_copy(&table->means, arena);
+  copy->absorption.values = dq_input_means_copy(&table->absorption, arena);
+  if ((table->preprocess && !copy->preprocess) || !copy->means.values || !copy->absorption.values)
+    return dq_fail_memory(error, 0);
+  DQ_TRY(dq_equalization_copy(&copy->equalization, &table->equalization, arena, error));
+  DQ_TRY(dq_input_levels_copy(&copy->levels, &table->levels, arena, error));
+  return copy_ranges(copy, table, arena, error);
+}
+
 static dq_status check_hash(const char *what, const char *path, uint64_t table, uint64_t here, dq_error *error) {
   if (table == here) return DQ_OK;
   return dq_fail(error, DQ_BAD_INPUT,

@@ -51,6 +51,11 @@ dq_status dq_data_hash(uint64_t *hash, const dq_graph *graph, const dq_shape_req
 // The range of a value; NULL: the table has none of that name.
 const dq_calibration_table_range *dq_calibration_table_find(const dq_calibration_table *table, const char *value);
 
+// Copies a table with what it holds into the arena, but for the rounding, which the copy shares. DQ_SYSTEM: there is no
+// memory.
+dq_status dq_calibration_table_copy(dq_calibration_table *copy, const dq_calibration_table *table, dq_arena *arena,
+                                    dq_error *error);
+
 // Compares the hashes of the table with those of the network to be quantized: `model` is dq_origin_hash of its graph,
 // *data is dq_data_hash of its pictures (`data` NULL: any pictures). DQ_BAD_INPUT, with both hashes: the table was made
 // for another model or for other data. DQ_OK for a foreign table, which has no hashes. `path` stands in messages.

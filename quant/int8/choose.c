@@ -15,10 +15,14 @@ static bool is_automatic(const dq_int8_options *options) { return !strcmp(option
 // ---- Ranges of the file ----
 
 // Whether trials can have the ranges that the file will have: where these are of more pictures than trials can take
-// without the ones that judge. A method that is asked for may depend on the order of the pictures.
+// without the ones that judge, and for detectors where enough of them judge, since the noise of their nearly constant
+// boxes depends on the very scales. A method that is asked for may depend on the order of the pictures.
 static bool can_try_as_file(const dq_trials *all) {
+  enum { FEWEST = 16 };
   const int64_t pictures = all->job->pictures;
-  return is_automatic(all->job->in->options) && dq_trials_pictures(all) < dq_trial_pictures(pictures, pictures);
+  if (!is_automatic(all->job->in->options)) return false;
+  return dq_trials_pictures(all) < dq_trial_pictures(pictures, pictures) ||
+         (all->evaluator.detects && all->evaluator.what.pictures >= FEWEST);
 }
 
 // From here on trials have the ranges of all pictures, which are kept for the file.
@@ -46,7 +50,8 @@ static dq_status judge_without_judges(dq_trials *all) {
   DQ_TRY(dq_try_setting(all, &job->setting, NULL));
   dq_message(job->in->context, DQ_DETAIL, "verdict: ranges of %" PRId64 " of the pictures that do not judge: %.2f dB",
              dq_trials_pictures(all), all->now.decibels);
-  job->report->verdict = all->verdict;
+  job->report->as_file = job->report->verdict;
+  dq_trial_record_verdict(all);
   return DQ_OK;
 }
 
@@ -299,6 +304,7 @@ dq_status dq_int8_choose(dq_int8_job *job) {
   dq_trials all;
   dq_status status = dq_trials_open(&all, job);
   if (status == DQ_OK) status = decide_all(&all);
+  if (status == DQ_OK) status = dq_calibration_table_copy(&report->judged, &all.judged, job->graph->arena, job->error);
   dq_trials_close(&all);
   return status;
 }

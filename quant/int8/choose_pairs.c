@@ -47,7 +47,7 @@ dq_status dq_choose_pairs(dq_trials *all) {
     if (affordable) {
       all->job->setting = setting;
       all->job->report->pairs_cost = -plain_gain(all);
-      all->job->report->verdict = all->verdict;
+      dq_trial_record_verdict(all);
     }
     if (affordable) safe = tried;
     else unsafe = tried;

@@ -107,13 +107,8 @@ dq_status dq_int8_apply_from(dq_graph *graph, dq_data *data, const dq_int8_optio
                              const dq_int8_report *first, dq_int8_report *report, const dq_context *context,
                              dq_error *error) {
   dq_int8_options rest = *options;
-  dq_calibration_table start = first->table;
-  // What becomes part of the report's own table must not go with `first`.
-  DQ_TRY(dq_equalization_copy(&start.equalization, &first->table.equalization, graph->arena, error));
-  if (!(start.means.values = dq_input_means_copy(&first->table.means, graph->arena))) return dq_fail_memory(error, 0);
-  if (!(start.absorption.values = dq_input_means_copy(&first->table.absorption, graph->arena)))
-    return dq_fail_memory(error, 0);
-  DQ_TRY(dq_input_levels_copy(&start.levels, &first->table.levels, graph->arena, error));
+  dq_calibration_table start; // what becomes part of the report's own table must not go with `first`
+  DQ_TRY(dq_calibration_table_copy(&start, &first->table, graph->arena, error));
   rest.start = &start;
   DQ_TRY(apply(graph, data, &rest, report, context, error));
   copy_decisions(report, first);

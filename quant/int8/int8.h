@@ -88,6 +88,10 @@ typedef struct dq_int8_report {
   // Of a trial of the setting that was chosen, with ranges of dq_trial_pictures pictures, on those that judge; count 0:
   // there was no trial. With a precision for each layer: count 0, until the caller measures it.
   dq_verdict verdict;
+  dq_calibration_table judged; // of that trial, as `table`; count 0: there was none
+  // Of a trial with the ranges of the file on the same pictures, which gave ranges too; count 0: there was none. It
+  // comes closer to what the file loses on other pictures: ranges of half of the pictures lose more.
+  dq_verdict as_file;
   double pairs_cost; // dB that safe pairs in the chosen layers lose; NAN: there was no trial
   int searched;      // values whose range comes from range search (quant/int8/range_search.c)
   double range_search_gain;

@@ -60,10 +60,15 @@ static void exchange(dq_score *a, dq_score *b) {
   *a = *b, *b = score;
 }
 
+void dq_trial_record_verdict(dq_trials *all) {
+  all->job->report->verdict = all->verdict;
+  all->judged = all->table;
+}
+
 static void accept(dq_trials *all, const dq_int8_setting *setting) {
   exchange(&all->best, &all->now);
   all->job->setting = *setting;
-  all->job->report->verdict = all->verdict;
+  dq_trial_record_verdict(all);
 }
 
 static dq_status record_costs(dq_layer_costs *costs, const dq_int8_job *trial, dq_arena *arena) {
@@ -120,6 +125,7 @@ dq_status dq_try_setting(dq_trials *all, const dq_int8_setting *setting, dq_laye
   dq_status status = trial.arena && trial.origin ? dq_int8_quantize(&trial) : dq_fail_memory(trial.error, 0);
   if (status == DQ_OK) status = dq_evaluate(&all->evaluator, trial.graph, &all->now, trial.error);
   if (status == DQ_OK) status = judge(all);
+  if (status == DQ_OK) status = dq_calibration_table_copy(&all->table, &report.table, all->job->arena, trial.error);
   if (status == DQ_OK && costs) status = record_costs(costs, &trial, all->job->arena);
   dq_origin_discard(trial.origin);
   dq_arena_free(trial.arena);

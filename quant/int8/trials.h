@@ -10,10 +10,11 @@ typedef struct dq_trials {
   dq_int8_job *job; // whose setting is the best so far
   dq_int8_input in; // of trials: that of the job with its pictures in the order of trials
   dq_evaluator evaluator;
-  dq_score now, best; // of the trial that ran, of the best setting so far
-  bool as_file;       // trials have the ranges of all pictures
-  dq_verdict verdict; // of the trial that ran
-  bool started;       // there is a best
+  dq_score now, best;                 // of the trial that ran, of the best setting so far
+  bool as_file;                       // trials have the ranges of all pictures
+  dq_verdict verdict;                 // of the trial that ran
+  dq_calibration_table table, judged; // of the trial that ran, of that of the report's verdict; in the arena of the job
+  bool started;                       // there is a best
   // [2]: with the best setting so far, and with one that is tried; job->of_file while as_file, else of_trials
   dq_observed *observed;
   dq_observed of_trials[2];
@@ -51,6 +52,8 @@ dq_status dq_trials_observed(dq_trials *all, const dq_int8_setting *setting, dq_
 // Quantizes a copy of the network with the setting and fills all->now and all->verdict. *costs receives what its rule
 // on sums costs each layer; NULL: it is not wanted.
 dq_status dq_try_setting(dq_trials *all, const dq_int8_setting *setting, dq_layer_costs *costs);
+// The verdict of the trial that ran becomes that of the report.
+void dq_trial_record_verdict(dq_trials *all);
 // Tries a setting and accepts it when it is better than the best so far, or anyway. *gain: decibels that it is better.
 dq_status dq_try_and_compare(dq_trials *all, const dq_int8_setting *setting, bool anyway, double *gain);
 // Tries and accepts a setting that others are measured by.

@@ -49,13 +49,16 @@ static dq_status judge(conversion *c) {
 
 // ---- Layers in float ----
 
+// Whether the file is ruined is told with its own ranges, where trials had these.
 static bool is_good(const conversion *c) {
-  return !dq_verdict_is_ruinous(&c->report->verdict) && dq_verdict_holds(&c->report->verdict, &c->options->bounds);
+  const dq_int8_report *report = c->report;
+  return !dq_verdict_is_ruinous(report->as_file.count ? &report->as_file : &report->verdict) &&
+         dq_verdict_holds(&c->report->verdict, &c->options->bounds);
 }
 
 // The network with the layers in float that `found` has, with ranges of all pictures.
-static dq_status apply_found(conversion *c, const dq_int8_report *whole, const dq_int8_report *found,
-                             const dq_verdict *verdict) {
+static dq_status apply_found(conversion *c, const dq_int8_report *whole, const dq_int8_report *found) {
+  const dq_max_drop_report *search = c->found;
   dq_int8_options options = *c->options->int8;
   dq_precision_map map;
   dq_arena *arena = dq_context_arena(c->context);
@@ -64,19 +67,22 @@ static dq_status apply_found(conversion *c, const dq_int8_report *whole, const d
   options.precision = &map, options.precision_found = true;
   if (status == DQ_OK)
     status = dq_int8_apply_from(c->answer, c->options->data, &options, whole, c->report, c->context, c->error);
-  if (status == DQ_OK) status = dq_verdict_copy(&c->report->verdict, verdict, c->answer->arena, c->error);
+  if (status == DQ_OK) status = dq_verdict_copy(&c->report->verdict, &search->verdict, c->answer->arena, c->error);
+  if (status == DQ_OK) status = dq_verdict_copy(&c->report->as_file, &search->as_file, c->answer->arena, c->error);
   dq_arena_free(arena);
   return status;
 }
 
 // Leaves layers in float in place of c->answer, which has all of them in 8 bits, until the bounds hold. With a budget
-// (NULL: none) the answer stays as it is where they cannot be held.
-static dq_status leave_layers(conversion *c, const dq_verdict_bounds *bounds, const dq_float_budget *budget) {
+// (NULL: none) the answer stays as it is where they cannot be held, or the SQNR does not rise by `gain` dB.
+static dq_status leave_layers(conversion *c, const dq_verdict_bounds *bounds, const dq_float_budget *budget,
+                              double gain) {
   const dq_max_drop_options search = {.int8 = c->options->int8,
                                       .data = c->options->data,
                                       .bounds = bounds,
                                       .whole = c->report,
                                       .budget = budget,
+                                      .gain = gain,
                                       .time_limit = c->options->time_limit};
   dq_int8_report trial;
   dq_graph *best = NULL, *made = dq_graph_copy(c->graph), *whole = c->answer;
@@ -85,7 +91,7 @@ static dq_status leave_layers(conversion *c, const dq_verdict_bounds *bounds, co
   dq_status status = dq_max_drop_apply(&best, c->graph, &trial, c->found, &search, c->context, c->error);
   if (status == DQ_OK && c->found->left && (c->found->held || !budget)) {
     c->answer = made, made = whole;
-    status = apply_found(c, &all, &trial, &c->found->verdict);
+    status = apply_found(c, &all, &trial);
   }
   dq_graph_free(best);
   dq_graph_free(made);
@@ -106,9 +112,8 @@ static dq_status leave_few(conversion *c) {
   static const dq_float_budget FEW = {.nodes = 4, .macs = 0.04};
   static const double HALF_OF_THE_NOISE = 3; // dB
   char text[600];
-  const dq_verdict_bounds bounds = {.sqnr = dq_verdict_sqnr(&c->report->verdict) + HALF_OF_THE_NOISE,
-                                    .agreement = -INFINITY};
-  DQ_TRY(leave_layers(c, &bounds, &FEW));
+  const dq_verdict_bounds none = {.sqnr = -INFINITY, .agreement = -INFINITY};
+  DQ_TRY(leave_layers(c, &none, &FEW, HALF_OF_THE_NOISE));
   if (c->found->held)
     dq_message(c->context, DQ_NOTE, "%d layer%s in float avoid%s half of the noise or more (--all-int8: none). %s",
                c->found->left, c->found->left == 1 ? "" : "s", c->found->left == 1 ? "s" : "",
@@ -121,12 +126,12 @@ static dq_status convert(conversion *c) {
   char text[600];
   DQ_TRY(dq_int8_apply(c->answer, options->data, options->int8, c->report, c->context, c->error));
   bool judged = c->report->verdict.count > 0;
-  if (judged && is_good(c) && is_improvable(c)) DQ_TRY(leave_few(c));
+  if (judged && is_improvable(c)) DQ_TRY(leave_few(c));
   if (!judged || is_good(c)) return judge(c);
   dq_message(c->context, DQ_WARNING, "with all layers in 8 bits much is lost. %s%s",
              dq_verdict_text(&c->report->verdict, text, sizeof text),
              options->all_int8 ? "" : " Layers are looked for that should stay in float (--all-int8: none).");
-  if (!options->all_int8) DQ_TRY(leave_layers(c, &options->bounds, NULL));
+  if (!options->all_int8) DQ_TRY(leave_layers(c, &options->bounds, NULL, 0));
   return judge(c);
 }
 

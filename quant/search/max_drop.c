@@ -24,6 +24,8 @@ typedef struct float_search {
   dq_data *trial_data;                       // with bounds of a verdict: the data in the order of trials
   dq_evaluator evaluator;                    // likewise
   double whole_noise[DQ_EVALUATED_PICTURES]; // by picture, of all layers in 8 bits; likewise
+  double whole_sqnr;                         // the lowest, likewise
+  bool as_file;                              // trials have the ranges of the file: those of all pictures
   dq_sensitivity found;
   dq_float_ladder ladder;     // that is climbed
   double best_macs;           // share of the answer that is in float
@@ -77,10 +79,10 @@ static dq_status quantize(float_search *search, dq_graph *graph, int left, const
   if (left) options.precision = &map, options.precision_found = true;
   if (search->first == graph && !search->options->bounds)
     return dq_int8_apply(graph, data, &options, report, &search->quiet, search->error);
-  if (search->options->bounds) options.pictures = dq_trial_pictures(dq_data_count(data), INT64_MAX);
-  if (search->first == graph) { // the decisions of the whole network, and ranges of fewer pictures
+  if (search->options->bounds && !search->as_file) options.pictures = dq_trial_pictures(dq_data_count(data), INT64_MAX);
+  if (search->first == graph || (search->options->budget && !search->as_file)) { // the network that trials judged
     whole = *search->options->whole;
-    whole.table.count = 0;
+    if (!search->as_file) whole.table = whole.judged;
     first = &whole;
   }
   return dq_int8_apply_from(graph, data, &options, first, report, &search->quiet, search->error);
@@ -108,12 +110,18 @@ static dq_status measure_drop(float_search *search, const dq_graph *graph, outco
   return DQ_OK;
 }
 
-// With a budget: whether the noise is clearly less than that of all layers in 8 bits, as figures of a few pictures are
-// chance.
-static bool is_sure(float_search *search, const outcome *trial, const double *noise) {
+// With a budget: whether the noise is so much and clearly less than that of all layers in 8 bits, as figures of a few
+// pictures are chance.
+static bool is_worth_it(float_search *search, const outcome *trial, const double *noise) {
   int64_t pictures = search->evaluator.what.pictures;
-  if (!trial->left) memcpy(search->whole_noise, noise, (size_t)pictures * sizeof *noise);
-  return !search->options->budget || dq_noise_fell(search->whole_noise, noise, pictures, DQ_TWO_STANDARD_ERRORS);
+  if (!search->options->budget) return true;
+  if (!trial->left) {
+    memcpy(search->whole_noise, noise, (size_t)pictures * sizeof *noise);
+    search->whole_sqnr = -trial->loss;
+    return false;
+  }
+  return -trial->loss >= search->whole_sqnr + search->options->gain &&
+         dq_noise_fell(search->whole_noise, noise, pictures, DQ_TWO_STANDARD_ERRORS);
 }
 
 static dq_status measure_verdict(float_search *search, const dq_graph *graph, outcome *trial) {
@@ -123,10 +131,10 @@ static dq_status measure_verdict(float_search *search, const dq_graph *graph, ou
   char text[600];
   DQ_TRY(dq_evaluate(&search->evaluator, graph, &score, search->error));
   DQ_TRY(dq_verdict_of(&trial->verdict, &search->evaluator, pictures, search->graph->arena, search->error));
-  trial->verdict.data =
-      dq_data_count(search->options->data) > pictures ? DQ_VERDICT_OTHER_PICTURES : DQ_VERDICT_FITTED_PICTURES;
+  const bool others = !search->as_file && dq_data_count(search->options->data) > pictures;
+  trial->verdict.data = others ? DQ_VERDICT_OTHER_PICTURES : DQ_VERDICT_FITTED_PICTURES;
   trial->loss = -dq_verdict_sqnr(&trial->verdict);
-  trial->within = is_sure(search, trial, noise) && !dq_verdict_is_ruinous(&trial->verdict) &&
+  trial->within = is_worth_it(search, trial, noise) && !dq_verdict_is_ruinous(&trial->verdict) &&
                   dq_verdict_holds(&trial->verdict, search->options->bounds);
   dq_message(search->context, search->options->budget ? DQ_DETAIL : DQ_NOTE, "%d layers in float%s: %s", trial->left,
              trial->within ? ", within the bounds" : "", dq_verdict_text(&trial->verdict, text, sizeof text));
@@ -256,6 +264,21 @@ static dq_status climb_front(float_search *search, bool takes, int *rung) {
   return status == DQ_UNSUPPORTED ? DQ_OK : status;
 }
 
+// With a budget: the verdict of the answer without ranges of the pictures that judge.
+static dq_status judge_without_judges(float_search *search, int rung) {
+  dq_int8_report report;
+  outcome trial;
+  dq_graph *copy = dq_graph_copy(search->graph);
+  if (!copy) return dq_fail_memory(search->error, 0);
+  search->as_file = false;
+  dq_status status = measure(search, copy, rung, NULL, &report, &trial);
+  dq_graph_free(copy);
+  if (status != DQ_OK) return status;
+  search->report->as_file = search->report->verdict;
+  search->report->verdict = trial.verdict;
+  return DQ_OK;
+}
+
 // Rounding on data shows in accuracy; with bounds of a verdict the caller does it once, on the answer.
 static bool rounds_answer(const float_search *search) {
   return !search->options->bounds && !dq_rounds_to_nearest(search->options->int8->rounding);
@@ -289,6 +312,7 @@ static dq_status run_search(float_search *search) {
   DQ_TRY(open_order(search));
   if (!search->ladder.count) return DQ_OK;
   DQ_TRY(find_rung(search, !rounds, &rung));
+  if (rung && search->options->budget) return judge_without_judges(search, rung);
   if (rung && !search->options->bounds) DQ_TRY(climb_front(search, !rounds, &rung));
   return rounds ? round_answer(search, rung ? rung : search->ladder.count) : DQ_OK;
 }
@@ -303,6 +327,7 @@ dq_status dq_max_drop_apply(dq_graph **answer, const dq_graph *graph, dq_int8_re
                          .report = report,
                          .first = dq_graph_copy(graph),
                          .answer_report = int8,
+                         .as_file = options->budget != NULL,
                          .started = dq_seconds(),
                          .arena = dq_context_arena(context),
                          .error = error};

@@ -20,9 +20,12 @@ typedef struct dq_max_drop_options {
   // (dq_trial_order). NULL: `drop` is the bound.
   const dq_verdict_bounds *bounds;
   const dq_int8_report *whole; // with `bounds`: the report of the network with all layers in 8 bits
-  // At most so much is left in float, and only where less noise shows picture by picture (DQ_TWO_STANDARD_ERRORS).
-  // Layers that make less than a tenth of the noise are not ranked, which takes a fraction of the time. NULL: none.
+  // At most so much is left in float, and only where the lowest SQNR rises by `gain` dB and less noise shows picture by
+  // picture (DQ_TWO_STANDARD_ERRORS). Trials have the ranges of the file then, so that they need no calibration; the
+  // verdict of the answer is that of one more trial without ranges of the pictures that judge. Layers that make less
+  // than a tenth of the noise are not ranked, which takes a fraction of the time. NULL: none.
   const dq_float_budget *budget;
+  double gain;
 } dq_max_drop_options;
 
 typedef struct dq_max_drop_report {
@@ -31,6 +34,7 @@ typedef struct dq_max_drop_report {
   double drop;        // loss of the answer in percentage points
   dq_result after;    // figures of the answer; count 0 with bounds of a verdict
   dq_verdict verdict; // of the answer, with bounds of a verdict
+  dq_verdict as_file; // with a budget: the same with the ranges of the file
   bool held;          // whether the loss is within the bound
   bool stopped;       // the time limit ended the search; the answer is the best trial
 } dq_max_drop_report;

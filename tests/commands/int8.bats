@@ -305,6 +305,30 @@ refuses_data() { # STATUS SPEC WORDS [OPTION...]
   awk -v j="$judged" -v f="$features" -v o="$outputs" 'BEGIN {d = j - (f + o) / 2; exit !(d * d < 1e-4)}'
 }
 
+@test "trials of a detector have the ranges of the file where 16 pictures judge" {
+  make_models --array many.npy 32 3 8 8
+  boxes=("$models/far.onnx" --data npy:many.npy --decode yolo:classes=11,anchors=4x4 -o out.onnx -v)
+  gives 0 dq-int8 "${boxes[@]}"
+  has "dq-int8: trials with the ranges of all 32 pictures"
+  has "dq-int8: verdict: ranges of 16 of the pictures that do not judge: "
+  gives 0 dq-int8 "${boxes[@]}" --limit 30
+  run -1 grep -q "ranges of all" <<<"$stderr"
+  gives 0 dq-int8 "$models/far.onnx" --data npy:many.npy -o out.onnx -v
+  run -1 grep -q "ranges of all" <<<"$stderr"
+}
+
+# Ranges from a search are 16 dB better here than those of the method alone.
+@test "a search for layers in float begins with the network that trials judged" {
+  make_models --array many.npy 17 3 8 8
+  decided=("$models/small.onnx" --data npy:many.npy --method percentile --percentile 97 --range-search on --equalize off
+    --bias-correction off --accumulator int32 --per-tensor)
+  gives 0 dq-int8 "${decided[@]}" -o a.onnx --all-int8
+  judged=$(grep -o "output 'y' has an SQNR of [0-9.]* dB" <<<"$output")
+  [ -n "$judged" ]
+  gives 1 dq-int8 "${decided[@]}" -o b.onnx --min-sqnr 200
+  has "dq-int8: 0 layers in float: On 9 pictures that nothing was fitted to, $judged"
+}
+
 @test "-v says of every trial what was decided, and why" {
   gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" -o out.onnx -v
   [ "$(grep -c 'trial: ' <<<"$stderr")" -ge 4 ]

@@ -58,6 +58,13 @@ static void scores_beside_boxes(void **state) {
   assert_true(parts[0].first == 0 && parts[0].count == 4 && parts[0].sqnr == INFINITY);
   assert_true(parts[1].first == 4 && parts[1].count == 3 && fabs(parts[1].sqnr) < 1e-9);
   assert_float_equal(dq_output_error_relative(&output_error), 1, 1e-9); // 0 of the boxes, 1 of the scores
+  dq_output_error all = {0}; // two pictures, whose scores have ten times the square together
+  float strong[7][2];
+  memcpy(strong, exact, sizeof exact);
+  for (int i = 8; i < 14; i++) (&strong[0][0])[i] *= 3;
+  assert_int_equal(dq_output_error_add(&all, output, exact[0], exact[0], it->arena, NULL, &error), DQ_OK);
+  assert_int_equal(dq_output_error_add(&all, output, strong[0], strong[0], it->arena, NULL, &error), DQ_OK);
+  assert_float_equal(dq_output_error_share(&output_error, &all), 0.1, 1e-6);
   dq_output_error_clear(&output_error);
   assert_true(dq_output_error_relative(&output_error) == 0);
   assert_int_equal(dq_output_error_parts(&output_error, parts), 0); // no signal
