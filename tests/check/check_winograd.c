@@ -150,6 +150,7 @@ static bool integer_case(checker *c, dq_conv_int8_parameters *q, const dq_requan
 void check_winograd_int8(checker *c) {
   dq_conv_int8_parameters q = {.shape = random_shape(c), .input_signed = chance(c, 50), .weight_signed = chance(c, 50)};
   if (chance(c, 20)) q.shape.in_channels = between(c, 30, 90); // on both sides of the bound for 4x4 outputs
+  if (chance(c, 4)) q.shape.in_channels = between(c, 64, 70), q.shape.out_channels = between(c, 64, 70); // with VNNI
   int32_t low = q.weight_signed ? -128 : 0, zero = chance(c, 50) ? low + 128 : (int32_t)between(c, low, low + 255);
   q.weight_zero_points = &zero;
   q.weight_zero_point_count = 1;

@@ -19,11 +19,12 @@
 #include <string.h>
 
 enum {
-  BAND_BYTES = 3 * 512 * 1024,  // of values and sums, for a second-level cache of 2 MB
-  BAND_BYTES_INT8 = 512 * 1024, // the same in 8 bits, for one of 1 MB; sums of a panel of output channels
-  PANEL_ROWS = 8,               // about as many output channels are one
-  SKEW = 16,                    // words between places, so that they do not fall on the same lines of a cache
-  VECTORS = 80,                 // words read or written past the end of buffers: m + 1 vectors of at most 16
+  BAND_BYTES = 3 * 512 * 1024,       // of values and sums, for a second-level cache of 2 MB
+  BAND_BYTES_INT8 = 512 * 1024,      // the same in 8 bits, for one of 1 MB; sums of a panel of output channels
+  BAND_BYTES_VNNI = 3 * 1024 * 1024, // with AVX-512 VNNI: values come from the third level while others are multiplied
+  PANEL_ROWS = 8,                    // about as many output channels are one
+  SKEW = 16,                         // words between places, so that they do not fall on the same lines of a cache
+  VECTORS = 80,                      // words read or written past the end of buffers: m + 1 vectors of at most 16
 };
 
 static int64_t side(int size) { return size + 2; }
@@ -61,16 +62,24 @@ static bool applicable(const dq_conv_plan *plan) {
 static const double PRODUCT_IN_CACHE = 1.1, PRODUCT_BEYOND_CACHE = 1.5, TRANSFORM = 10, OWN_BANDS_WORTH = 1.2,
                     OUTPUTS_INT8 = 2.5, WEIGHT = 1, WEIGHT_INT8 = 0.25;
 
+// With AVX-512 VNNI, from the steps of vgg16, resnet50 and unet_lgg_small on an AMD EPYC of family 26
+// (docs/experiments/kernels.md): an operation of the transforms, what a vector of columns that is alone in its tile
+// takes beyond one of two, and how many times as fast products of bytes are, which the costs of other algorithms count.
+static const double TRANSFORM_VNNI = 16, ALONE = 0.4, BYTES = 1.75;
+
 // Time in multiply-adds of whole vectors: products, transforms, weights brought from memory.
 static double band_cost(const dq_conv_plan *plan, int size, int64_t tiles) {
   const dq_conv_parameters *p = &plan->shape;
   int64_t vectors = dq_ceil_div(tiles, DQ_COST_LANES);
   double in = (double)p->in_channels, out = (double)p->out_channels, v = (double)vectors;
   double count = (double)(side(size) * side(size)), rows = plan->float32 ? in + out : in / 2 + PANEL_ROWS;
-  bool beyond = count * rows * v * DQ_COST_LANES * 4 > (plan->float32 ? BAND_BYTES : BAND_BYTES_INT8);
-  double weight = plan->float32 ? WEIGHT : WEIGHT_INT8;
-  double products = count * in * out * (v * (beyond ? PRODUCT_BEYOND_CACHE : PRODUCT_IN_CACHE) + weight);
-  return products + (in + (plan->float32 ? out : OUTPUTS_INT8 * out)) * v * TRANSFORM * count;
+  bool vnni = !plan->float32 && dq_winograd_int8_beside_bytes(plan);
+  int64_t fit = plan->float32 ? BAND_BYTES : vnni ? BAND_BYTES_VNNI : BAND_BYTES_INT8;
+  bool beyond = count * rows * v * DQ_COST_LANES * 4 > (double)fit;
+  double each = beyond ? PRODUCT_BEYOND_CACHE : PRODUCT_IN_CACHE, alone = vnni && vectors % 2 ? ALONE : 0;
+  double products = count * in * out * ((v + alone) * each + (plan->float32 ? WEIGHT : WEIGHT_INT8));
+  double values = (in + (plan->float32 ? out : OUTPUTS_INT8 * out)) * v * count;
+  return vnni ? BYTES * (products + TRANSFORM_VNNI * values) : products + TRANSFORM * values;
 }
 
 // Chooses the rows of a band; returns the cost of the whole.

@@ -16,11 +16,22 @@
 // Largest magnitude of an output: times 2^2 or 2^6 it must fit int32.
 static int64_t most(int size) { return (1ll << (size == 2 ? 29 : 25)) - 1; }
 
-bool dq_winograd_int8_pays(const dq_conv_plan *plan) {
+static bool natural(const dq_conv_plan *plan) {
   const dq_conv_int8_parameters *q = &plan->int8;
-  bool bytes = dq_natural_zero_points(q->weight_zero_points, q->weight_zero_point_count, q->weight_signed);
-  return !bytes ||
-         !(dq_kernel_find(DQ_OPERATION_u8s8_tile, plan->cpu) || dq_kernel_find(DQ_OPERATION_u8s8_block, plan->cpu));
+  return dq_natural_zero_points(q->weight_zero_points, q->weight_zero_point_count, q->weight_signed);
+}
+
+bool dq_winograd_int8_beside_bytes(const dq_conv_plan *plan) {
+  return natural(plan) && dq_kernel_find(DQ_OPERATION_u8s8_pixels, plan->cpu);
+}
+
+bool dq_winograd_int8_pays(const dq_conv_plan *plan) {
+  enum { CHANNELS = 64 }; // with fewer, transforms take long beside products of bytes
+  const dq_conv_parameters *p = &plan->shape;
+  if (!natural(plan)) return true;
+  if (dq_kernel_find(DQ_OPERATION_u8s8_block, plan->cpu)) return false;
+  if (dq_winograd_int8_beside_bytes(plan)) return p->in_channels >= CHANNELS && p->out_channels >= CHANNELS;
+  return !dq_kernel_find(DQ_OPERATION_u8s8_tile, plan->cpu);
 }
 
 // Sums of the weights above and below 0 of an output channel, less their zero point.
@@ -59,11 +70,10 @@ enum {
 };
 
 void dq_winograd_int8_prepare(dq_conv_plan *plan) {
-  const dq_conv_int8_parameters *q = &plan->int8;
   plan->expand = dq_conv_find_expand(plan);
   plan->requantize = dq_kernel_find(DQ_OPERATION_requantize, plan->cpu);
   plan->winograd.weights = dq_kernel_find(DQ_OPERATION_i16_winograd_weights, plan->cpu);
-  plan->winograd.bytes = dq_natural_zero_points(q->weight_zero_points, q->weight_zero_point_count, q->weight_signed);
+  plan->winograd.bytes = natural(plan);
 }
 
 // ---- Weights: [panels][taps][in words][panel_rows][2], less their zero points ----

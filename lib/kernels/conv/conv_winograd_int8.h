@@ -4,8 +4,10 @@
 
 #include "lib/kernels/conv/conv_internal.h"
 
-// Whether this machine has no faster products of bytes for these weights.
+// Whether it may be faster than products of bytes on this machine for these weights.
 bool dq_winograd_int8_pays(const dq_conv_plan *plan);
+// Whether this machine has products of these weights as bytes with AVX-512 VNNI, which are twice as fast as of int16.
+bool dq_winograd_int8_beside_bytes(const dq_conv_plan *plan);
 // Whether every output of tiles of this size (2 or 4) is the exact sum, whatever the input. Reads the weights of the
 // plan; where they are not known, all of them count as the largest of their type.
 bool dq_winograd_int8_is_exact(const dq_conv_plan *plan, int size);
