@@ -113,12 +113,12 @@ ABLATION = $(filter %/mobilenetv2_100_224_deq_ptq.onnx,$(BENCH_MODELS)) $(patsub
 bench-ablation: all $(ABLATION)
 	$(PYTHON) -B tests/bench/ablation.py $(B) $(ABLATION) --csv $(B)/$@.csv $(ABLATION_OPTIONS)
 
-## bench-train: steps of dq-train beside those of PyTorch (python3-torch and python3-onnx of Debian) and of darknet (DARKNET=FILE): BUILD/bench-train.csv (TRAIN_OPTIONS='--rounds 3')
+## bench-train: steps of dq-train beside those of PyTorch (python3-torch and python3-onnx of Debian), of onnxruntime-training (ORT_TRAINING=PYTHON, a Python that imports it) and of darknet (DARKNET=FILE): BUILD/bench-train.csv (TRAIN_OPTIONS='--rounds 3')
 .PHONY: bench-train
 bench-train: all
 	/usr/bin/python3 -B tests/bench/train_speed.py $(B) \
 	  $(filter %/resnet20_cifar10.onnx,$(BENCH_MODELS)):cifar $(filter %/mobilenetv2_100_224_deq_ptq.onnx,$(BENCH_MODELS)):imagenet \
-	  $(and $(DARKNET),--darknet $(DARKNET)) --csv $(B)/$@.csv $(TRAIN_OPTIONS)
+	  $(and $(ORT_TRAINING),--onnxruntime $(ORT_TRAINING)) $(and $(DARKNET),--darknet $(DARKNET)) --csv $(B)/$@.csv $(TRAIN_OPTIONS)
 
 ## bench-mix: dq-mix beside all layers in one precision, dq-int8 --max-drop, the three slowest layers in 8 bits and a search without costs of conversions, on the networks of tests/bench/mix_networks.csv: BUILD/bench-mix.csv; what BUILD/mix has is not made again (MIX_OPTIONS='--only resnet8,vww --time-limit 5s')
 .PHONY: bench-mix
