@@ -33,13 +33,12 @@ dq_status dq_compare_features(dq_training_graph *made, dq_training *training, co
                               const dq_training_options *options, dq_error *error) {
   const int count = options->feature_loss > 0 ? options->feature_count : 0;
   if (!count) return DQ_OK;
-  const double pictures = (double)(made->part ? made->part->all : options->batch);
   training->features = DQ_NEW_ARRAY(made->arena, count, dq_feature);
   made->features = dq_arena_array(made->arena, (size_t)count, sizeof *made->features);
   if (!training->features || !made->features) return dq_fail_memory(error, 0);
   for (int i = 0; i < count; i++)
-    DQ_TRY(compare(made, options->features[i], tensors, options->feature_loss / (pictures * count), made->features[i],
-                   error));
+    DQ_TRY(compare(made, options->features[i], tensors,
+                   options->feature_loss / (double)(count * dq_training_pictures(made)), made->features[i], error));
   training->feature_count = count;
   return DQ_OK;
 }

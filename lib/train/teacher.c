@@ -1,6 +1,7 @@
 #include "lib/train/teacher.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "lib/ops/operator.h"
@@ -36,6 +37,16 @@ static dq_status add_outputs(dq_graph *graph, const dq_teacher_options *options,
   return DQ_OK;
 }
 
+static dq_status check_features(const dq_teacher *teacher, const dq_teacher_options *options, dq_error *error) {
+  char what[256];
+  for (int i = 0; i < options->feature_count; i++) {
+    snprintf(what, sizeof what, "value '%s'", options->features[i]);
+    DQ_TRY(
+        check(what, dq_plan_output(teacher->session.plan, teacher->outputs + i), options->targets[i].targets, error));
+  }
+  return DQ_OK;
+}
+
 static dq_status open_session(dq_teacher *teacher, const dq_tensor *input, const dq_context *context, dq_error *error) {
   dq_graph *graph = teacher->graph;
   dq_input_shape shape = {.name = "", .rank = input->rank};
@@ -60,6 +71,7 @@ dq_status dq_teacher_open(dq_teacher *teacher, const dq_teacher_options *options
                    dq_plan_input_count(plan), dq_plan_output_count(plan));
   DQ_TRY(check("input", dq_plan_input(plan, 0), input, error));
   DQ_TRY(check("output", dq_plan_output(plan, 0), targets, error));
+  DQ_TRY(check_features(teacher, options, error));
   teacher->output = options->classes ? output_of(options->graph) : DQ_TEACHER_VALUES;
   return DQ_OK;
 }

@@ -22,13 +22,14 @@ typedef struct dq_teacher_options {
   double temperature;          // T, above 0; of scores of classes alone
   const char *const *features; // [feature_count]: names of values that are targets of features
   int feature_count;
+  const dq_feature *targets; // [feature_count]: what dq_teacher_run will write
 } dq_teacher_options;
 
 // Makes options->graph ready for batches of the shape of `input`. The targets are softmax(y / T) of scores y of classes
 // (Hinton, Vinyals and Dean, Distilling the Knowledge in a Neural Network, 2015, section 2), else output 0 itself;
 // `targets` has their shape. The graph and the context must outlive the teacher, which the caller closes, also after a
-// failure. DQ_BAD_INPUT: the graph has several inputs, or its input or output has another shape than the tensors; else
-// statuses as dq_session_open.
+// failure. DQ_BAD_INPUT: the graph has several inputs, or its input, its output or a feature has another shape than the
+// tensors; else statuses as dq_session_open.
 dq_status dq_teacher_open(dq_teacher *teacher, const dq_teacher_options *options, const dq_tensor *input,
                           const dq_tensor *targets, const dq_context *context, dq_error *error);
 void dq_teacher_close(dq_teacher *teacher); // allowed on a zeroed struct

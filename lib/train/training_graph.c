@@ -101,26 +101,21 @@ static dq_value *add(dq_training_graph *made, const char *op_type, int count, dq
   return dq_training_node(made, op_type, count, inputs, NULL);
 }
 
-// Of the whole batch.
-static double pictures_of(const dq_training_graph *made, const dq_tensor *scores) {
-  return (double)(made->part ? made->part->all : scores->dims[0]);
-}
-
-static dq_value *cross_entropy(dq_training_graph *made, const dq_tensor *scores, double temperature) {
+static dq_value *cross_entropy(dq_training_graph *made, double temperature) {
   dq_value *softened = temperature == 1 ? made->scores : dq_training_multiply(made, made->scores, 1 / temperature);
   dq_value *logarithms = add(made, "LogSoftmax", 1, &softened);
   if (!logarithms) return NULL;
   dq_node *node = made->graph->nodes[made->graph->node_count - 1];
   if (!dq_node_set_int(made->graph, node, "axis", 1)) return NULL;
   dq_value *terms = add(made, "Mul", 2, (dq_value *[]){logarithms, made->targets});
-  return dq_training_sum(made, terms, -temperature * temperature / pictures_of(made, scores));
+  return dq_training_sum(made, terms, -temperature * temperature / (double)dq_training_pictures(made));
 }
 
 static dq_value *squared_error(dq_training_graph *made, const dq_tensor *scores) {
   dq_value *error = add(made, "Sub", 2, (dq_value *[]){made->scores, made->targets});
   dq_value *terms = add(made, "Mul", 2, (dq_value *[]){error, error});
   return dq_training_sum(made, terms,
-                         1 / (pictures_of(made, scores) * (double)dq_tensor_product(scores, 1, scores->rank)));
+                         1 / ((double)dq_training_pictures(made) * (double)dq_tensor_product(scores, 1, scores->rank)));
 }
 
 static dq_status check_scores(const dq_tensor *scores, const dq_training_options *options, dq_error *error) {
@@ -153,8 +148,8 @@ static dq_status add_loss(dq_training_graph *made, const dq_tensor *tensors, con
   made->targets = dq_graph_fresh_value(made->graph, "targets");
   if (!made->targets) return dq_fail_memory(error, 0);
   DQ_TRY(dq_training_input(made->graph, made->targets, scores, error));
-  made->loss = classes ? cross_entropy(made, scores, options->temperature > 0 ? options->temperature : 1)
-                       : squared_error(made, scores);
+  made->loss =
+      classes ? cross_entropy(made, options->temperature > 0 ? options->temperature : 1) : squared_error(made, scores);
   return made->loss ? DQ_OK : dq_fail_memory(error, 0);
 }
 

@@ -53,6 +53,10 @@ dq_value *dq_training_node(dq_training_graph *made, const char *op_type, int cou
   return dq_graph_add_node(graph, graph->node_count, op_type, name, count, inputs, 1, &output) ? output : NULL;
 }
 
+int64_t dq_training_pictures(const dq_training_graph *made) {
+  return made->part ? made->part->all : made->shapes.batch;
+}
+
 dq_value *dq_training_multiply(dq_training_graph *made, dq_value *value, double factor) {
   dq_tensor *number = dq_tensor_scalar_f32(made->graph->arena, (float)factor);
   return number ? dq_training_node(made, "Mul", 2,

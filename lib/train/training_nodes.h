@@ -40,6 +40,9 @@ dq_value *dq_training_node(dq_training_graph *made, const char *op_type, int cou
 dq_value *dq_training_multiply(dq_training_graph *made, dq_value *value, double factor);
 dq_value *dq_training_sum(dq_training_graph *made, dq_value *terms, double factor);
 
+// Pictures of a step, over all processes.
+int64_t dq_training_pictures(const dq_training_graph *made);
+
 // Whether the weights of the node are not trained.
 bool dq_is_frozen(const dq_node *node, const dq_training_options *options);
 

@@ -16,12 +16,12 @@ typedef struct meeting {
   atomic_int came;
 } meeting;
 
-// Seconds of looking around before a thread that others wait for may have this processor.
-static const double PATIENCE = 100e-6;
+// Seconds that a thread spins in a meeting before it yields its processor.
+static const double SPIN = 100e-6;
 
 static void wait_for_all(meeting *m) {
   int threads = dq_pool_threads(m->waits->pool);
-  double end = dq_seconds() + PATIENCE;
+  double end = dq_seconds() + SPIN;
   m->came++;
   while (m->came < threads)
     if (dq_seconds() > end) sched_yield();

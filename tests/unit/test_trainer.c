@@ -297,7 +297,7 @@ static void features_of_a_teacher(void **state) {
   open_with_features(&f, &name, 1);
   const dq_feature *feature = &f.training.features[0];
   const dq_teacher_options options = {
-      .graph = f.model, .classes = true, .temperature = 1, .features = &name, .feature_count = 1};
+      .graph = f.model, .classes = true, .temperature = 1, .features = &name, .feature_count = 1, .targets = feature};
   say(dq_teacher_open(&teacher, &options, f.training.input, f.training.targets, &f.context, &error), &error);
   say(dq_teacher_run(&teacher, f.training.input, f.training.targets, feature, &error), &error);
   const dq_tensor *values = dq_plan_value(teacher.session.plan, name);
@@ -309,6 +309,13 @@ static void features_of_a_teacher(void **state) {
     assert_true(squares > 0);
     assert_float_equal(dq_tensor_get(feature->weights, i) * squares, 1, 1e-5);
   }
+  dq_teacher_close(&teacher);
+  const char *const other = "/last/relu/Relu_output_0"; // of another shape than what is trained
+  dq_teacher_options wrong = options;
+  wrong.features = &other;
+  assert_int_equal(dq_teacher_open(&teacher, &wrong, f.training.input, f.training.targets, &f.context, &error),
+                   DQ_BAD_INPUT);
+  assert_non_null(strstr(error.message, "its value '/last/relu/Relu_output_0' is float32 of shape 16x"));
   dq_teacher_close(&teacher);
   close_fixture(&f);
 }

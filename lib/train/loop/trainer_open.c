@@ -76,6 +76,7 @@ static dq_status open_training(dq_trainer *t, dq_error *error) {
   DQ_TRY(dq_batches_open(&t->batches, &batches, t->training.input, t->training.targets, t->arena, t->context, error));
   teacher.classes = options.loss == DQ_LOSS_CROSS_ENTROPY;
   teacher.temperature = options.temperature;
+  teacher.targets = t->training.features;
   if (!teacher.graph) return DQ_OK;
   status = dq_teacher_open(&t->teacher, &teacher, t->training.input, t->training.targets, t->context, error);
   return status == DQ_OK ? DQ_OK : dq_error_prefix(error, status, "teacher");
