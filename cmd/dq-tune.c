@@ -41,8 +41,8 @@ static const dq_option rows[] = {
      .type = DQ_OPTION_FLAG,
      DQ_INTO(tune_options, resume),
      .help = "go on with a search that ended or was killed, where there is one",
-     .details = "What is in the file is not measured again without this option too, which only says where there is no "
-                "file to go on with."},
+     .details = "Shapes that the file knows are not measured again, with this option or without it. With it, a message "
+                "tells where there is no file to go on with."},
     {.name = "conv",
      .type = DQ_OPTION_ENUM,
      .choices = "auto|direct",
