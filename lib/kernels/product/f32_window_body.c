@@ -10,5 +10,8 @@ static inline __attribute__((always_inline)) f32_vector f32_ended(const dq_plane
 #define W(name) f32_##name
 #define WINDOW_ELEMENT float
 #define WINDOW_LANES V_WORDS
+#ifdef F32_WINDOW3
+#define WINDOW_WIDE_3 F32_WINDOW3
+#endif
 #define WINDOW_ROWS F32_WINDOW_ROWS
 #include "lib/kernels/product/window_body.h"

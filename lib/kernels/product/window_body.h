@@ -1,7 +1,8 @@
 // Depthwise sums from planes to planes without expansion (dq_plane_window), written once for every instruction set and
 // type. The body that includes this file includes vector_<set>.h and defines WINDOW_FUNCTION (the symbol), W(name)
 // (f32_name or f16_name), WINDOW_ELEMENT, WINDOW_LANES (elements in a vector), WINDOW_ROWS (4 to 8) and W(ended),
-// which applies the activation. Several rows of outputs are summed at once, a vector of columns each, so that an input
+// which applies the activation. With WINDOW_WIDE_3, a function for 3x3 kernels of stride 1 on planes wider than a
+// vector, these are left to it. Several rows of outputs are summed at once, a vector of columns each, so that an input
 // row is loaded once for all output rows that read it. The order of the taps of one output is rows, then columns.
 // Columns in the padding are lanes that are not loaded; rows in the padding are read from a row of zeros.
 typedef WINDOW_ELEMENT element;
@@ -164,11 +165,14 @@ static inline __attribute__((always_inline)) void window_planes(const dq_plane_w
 }
 
 // By case or in a loop of four rows: what was faster for each kernel.
-static void window_3_1_wide(const dq_plane_window *w) { window_planes(w, 3, 1, false); }
-static void window_3_1_small(const dq_plane_window *w) { window_planes(w, 3, 1, true); }
+#ifdef WINDOW_WIDE_3
 static void window_3_1(const dq_plane_window *w) {
-  (WINDOW_ROWS > SOME_ROWS && w->out_width <= WINDOW_LANES ? window_3_1_small : window_3_1_wide)(w);
+  if (w->out_width > WINDOW_LANES) WINDOW_WIDE_3(w);
+  else window_planes(w, 3, 1, WINDOW_ROWS > SOME_ROWS);
 }
+#else
+static void window_3_1(const dq_plane_window *w) { window_planes(w, 3, 1, false); }
+#endif
 static void window_3_2(const dq_plane_window *w) { window_planes(w, 3, 2, true); }
 static void window_5_1(const dq_plane_window *w) { window_planes(w, 5, 1, true); }
 static void window_5_2(const dq_plane_window *w) { window_planes(w, 5, 2, true); }

@@ -73,6 +73,8 @@ static inline void f32_merge_2(__m512 x[2]) {
 // Factors of a tile: _values loads neighbouring words, _weight loads one word into all lanes, _dot adds their products.
 #define F32_TILE_ROWS 14
 #define F32_WINDOW_ROWS 8 // rows of outputs of a depthwise convolution, whose sums are in registers
+dq_f32_window_function dq_f32_window3_avx512;
+#define F32_WINDOW3 dq_f32_window3_avx512 // for 3x3 kernels of stride 1 on planes wider than a vector
 static inline __m512 f32_values(const void *p) { return f32_load(p); }
 static inline __m512 f32_weight(const void *p) { return f32_broadcast(p); }
 
