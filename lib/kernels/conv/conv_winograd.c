@@ -20,6 +20,7 @@
 
 enum {
   BAND_BYTES = 3 * 512 * 1024,       // of values and sums, for a second-level cache of 2 MB
+  BAND_BYTES_SEVERAL = 1024 * 1024,  // the same with bands of several threads, for one of 1 MB
   BAND_BYTES_INT8 = 512 * 1024,      // the same in 8 bits, for one of 1 MB; sums of a panel of output channels
   BAND_BYTES_VNNI = 3 * 1024 * 1024, // with AVX-512 VNNI: values come from the third level while others are multiplied
   PANEL_ROWS = 8,                    // about as many output channels are one
@@ -67,19 +68,23 @@ static const double PRODUCT_IN_CACHE = 1.1, PRODUCT_BEYOND_CACHE = 1.5, TRANSFOR
 // takes beyond one of two, and how many times as fast products of bytes are, which the costs of other algorithms count.
 static const double TRANSFORM_VNNI = 16, ALONE = 0.4, BYTES = 1.75;
 
-// Time in multiply-adds of whole vectors: products, transforms, weights brought from memory.
-static double band_cost(const dq_conv_plan *plan, int size, int64_t tiles) {
+// Time in multiply-adds of whole vectors: products, transforms, weights brought from memory, where a band of `fit`
+// bytes stays in the cache.
+static double band_cost_in(const dq_conv_plan *plan, int size, int64_t tiles, int64_t fit) {
   const dq_conv_parameters *p = &plan->shape;
   int64_t vectors = dq_ceil_div(tiles, DQ_COST_LANES);
   double in = (double)p->in_channels, out = (double)p->out_channels, v = (double)vectors;
   double count = (double)(side(size) * side(size)), rows = plan->float32 ? in + out : in / 2 + PANEL_ROWS;
   bool vnni = !plan->float32 && dq_winograd_int8_beside_bytes(plan);
-  int64_t fit = plan->float32 ? BAND_BYTES : vnni ? BAND_BYTES_VNNI : BAND_BYTES_INT8;
   bool beyond = count * rows * v * DQ_COST_LANES * 4 > (double)fit;
   double each = beyond ? PRODUCT_BEYOND_CACHE : PRODUCT_IN_CACHE, alone = vnni && vectors % 2 ? ALONE : 0;
   double products = count * in * out * ((v + alone) * each + (plan->float32 ? WEIGHT : WEIGHT_INT8));
   double values = (in + (plan->float32 ? out : OUTPUTS_INT8 * out)) * v * count;
   return vnni ? BYTES * (products + TRANSFORM_VNNI * values) : products + TRANSFORM * values;
+}
+static double band_cost(const dq_conv_plan *plan, int size, int64_t tiles) {
+  bool vnni = !plan->float32 && dq_winograd_int8_beside_bytes(plan);
+  return band_cost_in(plan, size, tiles, plan->float32 ? BAND_BYTES : vnni ? BAND_BYTES_VNNI : BAND_BYTES_INT8);
 }
 
 // Chooses the rows of a band; returns the cost of the whole.
@@ -217,7 +222,7 @@ static bool is_even(const dq_conv_plan *plan, int threads) {
 
 // Lower bands where each thread then has its own: it shares no step of a band with others, and what it reads it
 // mostly wrote itself. That brings more than weights read once more and narrower panels cost.
-static dq_conv_plan plan_for(const dq_conv_plan *plan, int threads) {
+static dq_conv_plan own_bands(const dq_conv_plan *plan, int threads) {
   const dq_conv_winograd_plan *tile = &plan->winograd;
   dq_conv_plan own = *plan;
   own.winograd.rows = dq_ceil_div(tile->high, dq_ceil_div(bands(plan), threads) * threads);
@@ -225,6 +230,34 @@ static dq_conv_plan plan_for(const dq_conv_plan *plan, int threads) {
   double cost = (double)bands(&own) * band_cost(plan, tile->size, own.winograd.rows * tile->wide);
   double shared = (double)bands(plan) * band_cost(plan, tile->size, tile->rows * tile->wide);
   return cost <= OWN_BANDS_WORTH * shared ? own : *plan;
+}
+
+// The cost of `count` bands, as even as they can be, in float32 in several threads.
+static double even_cost(const dq_conv_plan *plan, int64_t count) {
+  const dq_conv_winograd_plan *tile = &plan->winograd;
+  double cost = 0;
+  for (int64_t i = 0; i < count; i++) {
+    int64_t rows = tile->high * (i + 1) / count - tile->high * i / count;
+    cost += band_cost_in(plan, tile->size, rows * tile->wide, BAND_BYTES_SEVERAL);
+  }
+  return cost;
+}
+
+// Lower bands in float32 where those of several threads would fill more than their second-level caches: what one thread
+// alone gets fast from the third level takes longer when all of them wait for it.
+static dq_conv_plan plan_for(const dq_conv_plan *plan, int threads) {
+  dq_conv_plan own = own_bands(plan, threads);
+  if (threads == 1 || !plan->float32 || plan->shape.tuning.columns || !is_even(&own, threads)) return own;
+  int64_t high = own.winograd.high, best = bands(&own);
+  double least = even_cost(plan, best);
+  for (int64_t count = dq_ceil_div(best + 1, threads) * threads; count <= high; count += threads) {
+    int64_t rows = dq_ceil_div(high, count);
+    double cost = even_cost(plan, count);
+    if (dq_ceil_div(high, rows) != count || cost >= least) continue;
+    least = cost;
+    own.winograd.rows = rows;
+  }
+  return own;
 }
 
 static size_t scratch_words(const dq_conv_plan *plan, int threads) {
