@@ -15,7 +15,7 @@ static inline __attribute__((always_inline)) void store_32(uint8_t *to, __m256i 
 // Rows i and, where there is one, i + 1.
 static inline __attribute__((always_inline)) void finish_rows(const dq_tile *t, const constants *c, __m512i sums[][2],
                                                               int i, const int rows, const int vectors,
-                                                              const bool small) {
+                                                              const byte_form form) {
   const dq_requantize_rows *r = t->requantize;
   const bool both = i + 1 < rows;
   __m512i q[4];
@@ -24,19 +24,19 @@ static inline __attribute__((always_inline)) void finish_rows(const dq_tile *t, 
     const bool there = (v < 2 || both) && v % 2 < vectors;
     if (there)
       q[v] = byte_units(&c->bounds, sums[i + v / 2][v % 2], f32_set(r->multipliers[(i + v / 2) * r->multiplier_row]),
-                        small);
+                        form);
     else q[v] = i32_zero();
   }
-  const __m512i bytes = _mm512_permutexvar_epi32(c->order, byte_pack(&c->bounds, q, small));
+  const __m512i bytes = _mm512_permutexvar_epi32(c->order, byte_pack(&c->bounds, q, form));
   uint8_t *to = r->output + i * r->output_stride;
   store_32(to, _mm512_castsi512_si256(bytes), t->columns);
   if (both) store_32(to + r->output_stride, _mm512_extracti64x4_epi64(bytes, 1), t->columns);
 }
 
 static inline __attribute__((always_inline)) void finish_all(const dq_tile *t, const constants *c, __m512i sums[][2],
-                                                             const int rows, const int vectors, const bool small) {
+                                                             const int rows, const int vectors, const byte_form form) {
 #pragma GCC unroll 8
-  for (int i = 0; i < rows; i += 2) finish_rows(t, c, sums, i, rows, vectors, small);
+  for (int i = 0; i < rows; i += 2) finish_rows(t, c, sums, i, rows, vectors, form);
 }
 
 static inline __attribute__((always_inline)) void end_sums(const dq_tile *t, __m512i sums[][2], const int rows,
@@ -54,8 +54,12 @@ static inline __attribute__((always_inline)) void end_sums(const dq_tile *t, __m
   const __m512 multipliers = r->multiplier_row ? _mm512_maskz_loadu_ps((__mmask16)((1u << rows) - 1), r->multipliers)
                                                : f32_set(*r->multipliers);
   const bool small = _mm512_cmp_ps_mask(_mm512_abs_ps(multipliers), f32_set(0.5f), _CMP_LE_OQ) == 0xffff;
-  if (small) finish_all(t, &c, sums, rows, vectors, true);
-  else finish_all(t, &c, sums, rows, vectors, false);
+  switch (byte_form_of(r->zero_point, r->low, r->high, small)) {
+  case BYTES_ANY: finish_all(t, &c, sums, rows, vectors, BYTES_ANY); return;
+  case BYTES_SMALL: finish_all(t, &c, sums, rows, vectors, BYTES_SMALL); return;
+  case BYTES_FULL: finish_all(t, &c, sums, rows, vectors, BYTES_FULL); return;
+  case BYTES_PLAIN: finish_all(t, &c, sums, rows, vectors, BYTES_PLAIN); return;
+  }
 }
 
 // What wraps does so in whatever order start, bias and products are added.

@@ -11,7 +11,7 @@ typedef struct panel {
   __m512i starts[2];
   __m512 multipliers[2];
   byte_bounds bounds;
-  bool small;
+  byte_form bytes;
   int64_t end; // of the outputs that are stored, within a plane
 } panel;
 
@@ -49,7 +49,7 @@ static inline __attribute__((always_inline)) void add_products(const dq_byte_pix
 
 // The bytes of up to 16 pixels: pixels of channel 4 l + c side by side in lane l, of 128 bits, of channels[c].
 static inline __attribute__((always_inline)) void turn(const panel *p, __m512i sums[][2], const int v, const int count,
-                                                       const bool small, __m512i channels[4]) {
+                                                       const byte_form form, __m512i channels[4]) {
   const __m512i order = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
   __m512i words[4];
 #pragma GCC unroll 4
@@ -57,8 +57,8 @@ static inline __attribute__((always_inline)) void turn(const panel *p, __m512i s
     __m512i q[4];
 #pragma GCC unroll 4
     for (int i = 0; i < 4; i++)
-      q[i] = 4 * g + i < count ? byte_units(&p->bounds, sums[4 * g + i][v], p->multipliers[v], small) : i32_zero();
-    words[g] = 4 * g < count ? _mm512_shuffle_epi8(byte_pack(&p->bounds, q, small), order) : i32_zero();
+      q[i] = 4 * g + i < count ? byte_units(&p->bounds, sums[4 * g + i][v], p->multipliers[v], form) : i32_zero();
+    words[g] = 4 * g < count ? _mm512_shuffle_epi8(byte_pack(&p->bounds, q, form), order) : i32_zero();
   }
   const __m512i low = _mm512_unpacklo_epi32(words[0], words[1]), high = _mm512_unpackhi_epi32(words[0], words[1]);
   const __m512i low2 = _mm512_unpacklo_epi32(words[2], words[3]), high2 = _mm512_unpackhi_epi32(words[2], words[3]);
@@ -96,28 +96,39 @@ static inline __attribute__((always_inline)) void store_channel(const byte_store
   if (s->second) _mm_mask_storeu_epi8(to + s->to[1], s->masks[1], bytes);
 }
 
+// The bytes of channel 4 l + c.
+static inline __attribute__((always_inline)) __m128i lane_of(__m512i bytes, const int l) {
+  return l == 0   ? _mm512_castsi512_si128(bytes)
+         : l == 1 ? _mm512_extracti32x4_epi32(bytes, 1)
+         : l == 2 ? _mm512_extracti32x4_epi32(bytes, 2)
+                  : _mm512_extracti32x4_epi32(bytes, 3);
+}
+
 static inline __attribute__((always_inline)) void end_sums(const panel *p, const place *at, __m512i sums[][2],
                                                            const int pixels, const int runs, const int vectors,
-                                                           const bool small) {
+                                                           const byte_form form) {
   const byte_store store = store_of(p, at, pixels, runs);
   const dq_requantize_rows *r = p->form->requantize;
+  const int64_t stride = r->output_stride;
 #pragma GCC unroll 2
   for (int v = 0; v < vectors; v++) {
     __m512i channels[4];
-    turn(p, sums, v, pixels * runs, small, channels);
-    uint8_t *to = r->output + v * LANES * r->output_stride;
+    turn(p, sums, v, pixels * runs, form, channels);
+    uint8_t *to = r->output + v * LANES * stride;
     const int left = p->form->channels - v * LANES;
+    if (store.whole && left >= LANES) {
+      to += store.to[0];
+#pragma GCC unroll 4
+      for (int l = 0; l < 4; l++, to += 4 * stride)
+#pragma GCC unroll 4
+        for (int c = 0; c < 4; c++) _mm_storeu_si128((void *)(to + c * stride), lane_of(channels[c], l));
+      continue;
+    }
 #pragma GCC unroll 4
     for (int l = 0; l < 4; l++)
 #pragma GCC unroll 4
-      for (int c = 0; c < 4; c++) {
-        const __m128i bytes = l == 0   ? _mm512_castsi512_si128(channels[c])
-                              : l == 1 ? _mm512_extracti32x4_epi32(channels[c], 1)
-                              : l == 2 ? _mm512_extracti32x4_epi32(channels[c], 2)
-                                       : _mm512_extracti32x4_epi32(channels[c], 3);
-        if (4 * l + c < left) store_channel(&store, to, bytes);
-        to += r->output_stride;
-      }
+      for (int c = 0; c < 4; c++, to += stride)
+        if (4 * l + c < left) store_channel(&store, to, lane_of(channels[c], l));
   }
 }
 
@@ -139,8 +150,14 @@ static inline __attribute__((always_inline)) void tile(const panel *p, const pla
     for (int i = 0; i < pixels * runs; i++)
 #pragma GCC unroll 2
       for (int v = 0; v < vectors; v++) _mm512_storeu_si512(p->form->sums + (i * 2 + v) * LANES, sums[i][v]);
-  } else if (p->small) end_sums(p, at, sums, pixels, runs, vectors, true);
-  else end_sums(p, at, sums, pixels, runs, vectors, false);
+    return;
+  }
+  switch (p->bytes) {
+  case BYTES_ANY: end_sums(p, at, sums, pixels, runs, vectors, BYTES_ANY); return;
+  case BYTES_SMALL: end_sums(p, at, sums, pixels, runs, vectors, BYTES_SMALL); return;
+  case BYTES_FULL: end_sums(p, at, sums, pixels, runs, vectors, BYTES_FULL); return;
+  case BYTES_PLAIN: end_sums(p, at, sums, pixels, runs, vectors, BYTES_PLAIN); return;
+  }
 }
 
 #define TILES_OF(pixels)                                                                                               \
@@ -158,7 +175,8 @@ static void (*const tiles[][2][2])(const panel *, const place *) = {TILES(4), TI
 
 static panel panel_of(const dq_byte_pixels *t) {
   const dq_requantize_rows *r = t->requantize;
-  panel p = {.form = t, .small = true};
+  panel p = {.form = t};
+  bool small = true;
   for (int v = 0; v < 2; v++) {
     const int left = t->channels - v * LANES;
     const __mmask16 there = (__mmask16)(left >= LANES ? 0xffff : left > 0 ? (1u << left) - 1 : 0);
@@ -167,9 +185,11 @@ static panel panel_of(const dq_byte_pixels *t) {
     if (r->bias) p.starts[v] = _mm512_add_epi32(p.starts[v], _mm512_maskz_loadu_epi32(there, r->bias + v * LANES));
     p.multipliers[v] = r->multiplier_row ? _mm512_maskz_loadu_ps(there, r->multipliers + v * LANES)
                                          : _mm512_maskz_mov_ps(there, f32_set(*r->multipliers));
-    p.small = p.small && _mm512_cmp_ps_mask(_mm512_abs_ps(p.multipliers[v]), f32_set(0.5f), _CMP_LE_OQ) == 0xffff;
+    small = small && _mm512_cmp_ps_mask(_mm512_abs_ps(p.multipliers[v]), f32_set(0.5f), _CMP_LE_OQ) == 0xffff;
   }
-  if (r) p.bounds = byte_bounds_of(r->zero_point, r->low, r->high);
+  if (!r) return p;
+  p.bounds = byte_bounds_of(r->zero_point, r->low, r->high);
+  p.bytes = byte_form_of(r->zero_point, r->low, r->high, small);
   return p;
 }
 

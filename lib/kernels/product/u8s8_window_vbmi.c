@@ -6,10 +6,10 @@
 
 enum {
   VECTORS = DQ_RUN_OUTPUTS / DQ_SLIDE_LANES,
-  // Kinds of runs: bytes outside of the input are not read; bit 7 of bytes is inverted; the multiplier is at most 1/2.
+  // Kinds of runs: bytes outside of the input are not read; bit 7 of bytes is inverted; and FORM times a byte_form.
   CAREFUL = 1,
   FLIPPED = 2,
-  SMALL = 4,
+  FORM = 4,
 };
 
 typedef struct constants {
@@ -52,7 +52,7 @@ static inline __attribute__((always_inline)) void add_up(const dq_byte_window *w
 }
 
 static inline __attribute__((always_inline)) __m512i
-requantized(const constants *c, __m512 multiplier, const __m512i *sums, const int count, const bool small) {
+requantized(const constants *c, __m512 multiplier, const __m512i *sums, const int count, const byte_form form) {
   __m512i q[VECTORS];
 #pragma GCC unroll 4
   for (int v = 0; v < VECTORS; v++) {
@@ -60,9 +60,9 @@ requantized(const constants *c, __m512 multiplier, const __m512i *sums, const in
       q[v] = i32_zero();
       continue;
     }
-    q[v] = byte_units(&c->bounds, sums[v], multiplier, small);
+    q[v] = byte_units(&c->bounds, sums[v], multiplier, form);
   }
-  return _mm512_permutexvar_epi8(c->order, byte_pack(&c->bounds, q, small));
+  return _mm512_permutexvar_epi8(c->order, byte_pack(&c->bounds, q, form));
 }
 
 static inline __attribute__((always_inline)) void run_of(const dq_byte_window *w, const constants *c,
@@ -70,7 +70,7 @@ static inline __attribute__((always_inline)) void run_of(const dq_byte_window *w
                                                          const int count, const int kind) {
   __m512i sums[VECTORS];
   add_up(w, c, plane, run, sums, count, kind);
-  __m512i bytes = requantized(c, plane->multiplier, sums, count, kind & SMALL);
+  __m512i bytes = requantized(c, plane->multiplier, sums, count, (byte_form)(kind / FORM));
   if (run->count == DQ_RUN_OUTPUTS) _mm512_storeu_si512(to, bytes);
   else _mm512_mask_storeu_epi8(to, (1ull << run->count) - 1, bytes);
 }
@@ -89,14 +89,14 @@ static inline __attribute__((always_inline)) void plane_of(const dq_byte_window 
   }
 }
 
-static void plane_plain(const dq_byte_window *w, const constants *c, const channel *plane, uint8_t *to, bool small) {
-  if (small) plane_of(w, c, plane, to, SMALL);
-  else plane_of(w, c, plane, to, 0);
-}
-static void plane_flipped(const dq_byte_window *w, const constants *c, const channel *plane, uint8_t *to, bool small) {
-  if (small) plane_of(w, c, plane, to, FLIPPED | SMALL);
-  else plane_of(w, c, plane, to, FLIPPED);
-}
+#define PLANE(name, kind)                                                                                              \
+  static void name(const dq_byte_window *w, const constants *c, const channel *plane, uint8_t *to, byte_form form) {   \
+    if (form == BYTES_PLAIN) plane_of(w, c, plane, to, (kind) | FORM * BYTES_PLAIN);                                   \
+    else if (form == BYTES_ANY) plane_of(w, c, plane, to, (kind) | FORM * BYTES_ANY);                                  \
+    else plane_of(w, c, plane, to, (kind) | FORM * BYTES_SMALL);                                                       \
+  }
+PLANE(plane_as_stored, 0)
+PLANE(plane_flipped, FLIPPED)
 
 // Packing works in lanes of 128 bits: where the byte of slot `slot` is behind it.
 static __m512i order_of(const uint8_t *order) {
@@ -123,8 +123,8 @@ void dq_u8s8_window_vbmi(const dq_byte_window *form) {
                            .weights = w.weights + i * w.words,
                            .start = i32_set((int32_t)(w.starts[i] + bias)),
                            .multiplier = f32_set(*multiplier)};
-    const bool small = __builtin_fabsf(*multiplier) <= 0.5f;
-    if (w.flips) plane_flipped(&w, &c, &plane, to, small);
-    else plane_plain(&w, &c, &plane, to, small);
+    const byte_form bytes = byte_form_of(w.zero_point, w.low, w.high, __builtin_fabsf(*multiplier) <= 0.5f);
+    if (w.flips) plane_flipped(&w, &c, &plane, to, bytes);
+    else plane_as_stored(&w, &c, &plane, to, bytes);
   }
 }
