@@ -247,11 +247,10 @@ const uint8_t *dq_conv_input_channel(const dq_conv_call *call, int64_t image, in
 typedef struct group_expansion {
   const dq_conv_call *call;
   int64_t image, group, plane_stride;
+  int64_t each; // words of channels of a task
 } group_expansion;
 
-static void expand_task(void *argument, int64_t word, int thread) {
-  (void)thread;
-  const group_expansion *e = argument;
+static void expand_word(const group_expansion *e, int64_t word) {
   const dq_conv_plan *plan = e->call->plan;
   int64_t channels = plan->shape.in_channels / plan->shape.groups, first = word * plan->word_values;
   const uint8_t *from[4] = {0};
@@ -260,9 +259,40 @@ static void expand_task(void *argument, int64_t word, int thread) {
   dq_conv_expand_plane(plan, from, 0, e->call->scratch + word * e->plane_stride);
 }
 
+// Words `word` to end - 1 of a flat convolution, none of which lacks a channel: each is a line.
+static void expand_flat_words(const group_expansion *e, int64_t word, int64_t end) {
+  const dq_conv_plan *plan = e->call->plan;
+  int64_t plane = plan->shape.in_height * plan->shape.in_width * (int64_t)dq_element_bytes(plan);
+  const dq_row_geometry geometry = dq_conv_row_geometry(plan, 0);
+  dq_expansion form = lines_form(plan, &geometry, plan->shape.in_height);
+  const uint8_t *from = dq_conv_input_channel(e->call, e->image, e->group, word * plan->word_values);
+  form.lines = end - word;
+  form.line_step = plan->word_values * plane;
+  form.words = e->call->scratch + word * e->plane_stride;
+  for (int64_t i = 0; i < plan->word_values; i++) form.rows[i] = from + i * plane;
+  ((dq_expand_function *)plan->expand->function)(&form);
+}
+
+static void expand_task(void *argument, int64_t task, int thread) {
+  (void)thread;
+  const group_expansion *e = argument;
+  const dq_conv_plan *plan = e->call->plan;
+  int64_t word = task * e->each, end = dq_min_i64(word + e->each, plan->group_words);
+  int64_t whole = plan->shape.in_channels / plan->shape.groups / plan->word_values;
+  if (e->each > 1 && word < whole) {
+    expand_flat_words(e, word, dq_min_i64(end, whole));
+    word = dq_min_i64(end, whole);
+  }
+  for (; word < end; word++) expand_word(e, word);
+}
+
 void dq_conv_expand_group(const dq_conv_call *call, int64_t image, int64_t group, int64_t plane_stride) {
-  group_expansion expansion = {call, image, group, plane_stride};
-  dq_pool_run(call->pool, call->plan->group_words, expand_task, &expansion);
+  enum { TASK_WORDS = 4096 }; // at least, of small planes
+  const dq_conv_plan *plan = call->plan;
+  group_expansion expansion = {call, image, group, plane_stride, 1};
+  if (plan->flat && plane_stride == plan->shape.in_height * plan->shape.in_width)
+    expansion.each = dq_max_i64(TASK_WORDS / plane_stride, 1);
+  dq_pool_run(call->pool, dq_ceil_div(plan->group_words, expansion.each), expand_task, &expansion);
 }
 
 // ---- From planes to panels, and back to rows ----
