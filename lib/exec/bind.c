@@ -5,6 +5,7 @@
 #include "lib/exec/plan_internal.h"
 #include "lib/exec/spent.h"
 #include "lib/graph/patterns.h"
+#include "lib/kernels/conv/conv.h"
 
 static const dq_conv_setting *setting_of(const dq_binding *binding, const dq_node *node) {
   for (int i = binding ? binding->convolution_count : 0; i > 0; i--) {
@@ -85,6 +86,17 @@ static void reset_op(const dq_plan *plan, int s, dq_error *error) {
                 .error = error};
 }
 
+// The last panel of weights of each convolution is multiplied while the first one of the next is prefetched.
+static void link_convolutions(const dq_plan *plan) {
+  const void *next = NULL;
+  for (int s = plan->step_count - 1; s >= 0; s--) {
+    const dq_op *op = &plan->steps[s].op;
+    if (!op->convolution) continue;
+    dq_conv_set_next(op->convolution, next);
+    next = op->weights;
+  }
+}
+
 static dq_status prepare_steps(dq_plan *plan, dq_spent *spent, dq_error *error) {
   double start = dq_seconds();
   size_t before = dq_arena_bytes(plan->packing);
@@ -97,6 +109,7 @@ static dq_status prepare_steps(dq_plan *plan, dq_spent *spent, dq_error *error) 
     if (spent) dq_spent_free(spent, plan, &plan->steps[s]);
     if (op->scratch_bytes > plan->workspace_bytes) plan->workspace_bytes = op->scratch_bytes;
   }
+  link_convolutions(plan);
   plan->packed_bytes = dq_arena_bytes(plan->packing) - before;
   plan->packing_time = dq_seconds() - start;
   return DQ_OK;

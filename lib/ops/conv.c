@@ -98,7 +98,7 @@ static dq_status prepare(dq_op *op, dq_arena *arena) {
   if (!state->varies) pack(op, state);
   op->state = state;
   if (!state->varies) op->packed = 1u << WEIGHT;
-  dq_convolution_report(op, &state->plan);
+  dq_convolution_report(op, &state->plan, state->packed);
   op->scratch_bytes = dq_conv_scratch_bytes(&state->plan, dq_pool_threads(op->context->pool));
   return DQ_OK;
 }

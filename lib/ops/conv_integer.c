@@ -83,7 +83,7 @@ static dq_status prepare_kernel(dq_op *op, const operands *from, const dq_zero_p
   DQ_TRY(dq_op_alloc(op, arena, dq_conv_packed_bytes(&state->plan), &state->packed));
   dq_conv_int8_pack(&state->plan, op->inputs[from->w]->data, state->packed);
   op->scratch_bytes = dq_conv_scratch_bytes(&state->plan, dq_pool_threads(op->context->pool));
-  dq_convolution_report(op, &state->plan);
+  dq_convolution_report(op, &state->plan, state->packed);
   return DQ_OK;
 }
 

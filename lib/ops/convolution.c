@@ -155,10 +155,11 @@ void dq_convolution_ask(const dq_op *op, dq_conv_parameters *parameters) {
   parameters->tuning = op->tuning;
 }
 
-void dq_convolution_report(dq_op *op, const dq_conv_plan *plan) {
+void dq_convolution_report(dq_op *op, dq_conv_plan *plan, const void *packed) {
   op->computed_by = dq_conv_algorithm_name(plan);
   op->knobs = dq_conv_knobs(plan);
   op->convolution = plan;
+  op->weights = packed;
   op->misfit =
       op->algorithm > DQ_CONV_AUTO && strcmp(op->computed_by, dq_conv_choice_name((dq_conv_choice)op->algorithm));
 }

@@ -52,9 +52,10 @@ void dq_convolution_direct(const dq_convolution *convolution, int type, const vo
 // Copies op->algorithm and op->tuning to the parameters of a kernel.
 void dq_convolution_ask(const dq_op *op, dq_conv_parameters *parameters);
 
-// Sets op->convolution to the plan, which the caller keeps, op->knobs, op->computed_by to the name of the algorithm of
-// the plan (static), and op->misfit when that is not the one that op->algorithm asked for.
-void dq_convolution_report(dq_op *op, const dq_conv_plan *plan);
+// Sets op->convolution and op->weights to the plan and its packed weights, which the caller keeps, op->knobs,
+// op->computed_by to the name of the algorithm of the plan (static), and op->misfit when that is not the one that
+// op->algorithm asked for.
+void dq_convolution_report(dq_op *op, dq_conv_plan *plan, const void *packed);
 
 // The window `window` with three axes: axes of size 1 are added in front, so that one loop serves all ranks.
 dq_window dq_window_three(const dq_window *window);

@@ -31,8 +31,10 @@ typedef struct dq_op {
   unsigned knobs;            // set by prepare: DQ_KNOB_ bits, the sizes of the tuning that are read
   const char *computed_by;   // set by prepare: the algorithm that was chosen; NULL: there is one way only
   bool misfit;               // set by prepare: the one asked for does not fit
-  // Set by prepare: the plan of a convolution, which lives as long as `state`; NULL: there is none.
-  const struct dq_conv_plan *convolution;
+  // Set by prepare: the plan of a convolution and its packed weights, which live as long as `state`; NULL: there is
+  // none. The plan of the network calls dq_conv_set_next, nobody else changes the plan of the convolution.
+  struct dq_conv_plan *convolution;
+  const void *weights;
   unsigned packed; // set by prepare: bit i: run does not read the elements of input i
   dq_error *error;
 } dq_op;

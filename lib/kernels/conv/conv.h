@@ -67,6 +67,9 @@ dq_status dq_conv_f16_plan(const dq_conv_parameters *parameters, bool half_sums,
 void dq_conv_f16_pack(const dq_conv_plan *plan, const uint16_t *weights, const uint16_t *bias, void *packed);
 void dq_conv_f16_run(const dq_conv_plan *plan, const void *packed, const uint16_t *input, uint16_t *output,
                      void *scratch, dq_pool *pool);
+// Says what is read behind each run of a plan, such as the packed weights of the next convolution: the end of a run may
+// prefetch some of it, and changes no result. NULL: nothing is known, as in a new plan. `next` is not read.
+void dq_conv_set_next(dq_conv_plan *plan, const void *next);
 // The sizes of dq_conv_tuning that the algorithm of a plan reads, as a set of DQ_KNOB_ bits; for plans of all types.
 enum { DQ_KNOB_COLUMNS = 1, DQ_KNOB_DEPTH = 2 };
 unsigned dq_conv_knobs(const dq_conv_plan *plan);

@@ -154,6 +154,10 @@ static inline void dq_conv_end(const dq_conv_call *call, int64_t first, int64_t 
 // Rounds `count` sums to binary16 and applies the part of the activation that dq_conv_bounds leaves out.
 void dq_conv_narrow(const dq_conv_plan *plan, const float *sums, uint16_t *to, int64_t count);
 
+// How sums of output channels from `channel` on, of all groups, become the bytes of their planes of an image, of a call
+// with requantization; the form's sums, rows, columns and sums_stride are for the caller to set.
+dq_requantize_rows dq_conv_requantize_form(const dq_conv_call *call, int64_t image, int64_t channel);
+
 // Whether all `count` zero points of 8-bit weights are 0 (int8) or 128 (uint8), so that the weights less their zero
 // points are signed bytes. count 0 means zero points of 0.
 bool dq_natural_zero_points(const int32_t *zero_points, int64_t count, bool is_signed);

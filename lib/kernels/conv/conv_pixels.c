@@ -165,10 +165,8 @@ static void store_sums(const stage *s, dq_byte_pixels *form, int64_t channel, in
 static void multiply_panel(const stage *s, int64_t panel, int64_t first, int64_t runs, int32_t *sums) {
   const dq_conv_call *call = s->call;
   const dq_conv_plan *plan = call->plan;
-  const dq_conv_parameters *p = &plan->shape;
   const uint32_t *packed = call->packed;
-  const dq_requantization *r = call->requantization;
-  int64_t channel = s->group * group_out(plan) + panel * LANES, plane = p->out_height * p->out_width;
+  int64_t channel = s->group * group_out(plan) + panel * LANES;
   int64_t at = panel * LANES * plan->depth;
   dq_byte_pixels form = {.planes = call->scratch,
                          .offsets = (const int32_t *)packed + offsets_at(plan),
@@ -182,20 +180,12 @@ static void multiply_panel(const stage *s, int64_t panel, int64_t first, int64_t
                          .row_words = s->rows.words,
                          .pixels = (int)s->rows.pixels,
                          .channels = (int)dq_min_i64(LANES, group_out(plan) - panel * LANES)};
-  if (panel + 1 < panels(plan)) form.ahead = form.weights + LANES * plan->depth;
-  if (!r) {
+  form.ahead = panel + 1 < panels(plan) ? form.weights + LANES * plan->depth : plan->next;
+  if (!call->requantization) {
     store_sums(s, &form, channel, sums);
     return;
   }
-  bool own = r->multiplier_count != 1; // a multiplier of each channel
-  dq_requantize_rows end = {.bias = r->bias ? r->bias + channel : NULL,
-                            .multipliers = r->multipliers + (own ? channel : 0),
-                            .multiplier_row = own,
-                            .output = (uint8_t *)call->output + (s->image * p->out_channels + channel) * plane,
-                            .output_stride = plane,
-                            .zero_point = r->zero_point,
-                            .low = r->low,
-                            .high = r->high};
+  dq_requantize_rows end = dq_conv_requantize_form(call, s->image, channel);
   form.requantize = &end;
   ((dq_u8s8_pixels_function *)plan->bytes->function)(&form);
 }

@@ -130,6 +130,8 @@ size_t dq_conv_scratch_bytes(const dq_conv_plan *plan, int threads) {
   return dq_round_up(bytes ? bytes : 1, DQ_KERNEL_ALIGNMENT);
 }
 
+void dq_conv_set_next(dq_conv_plan *plan, const void *next) { plan->next = next; }
+
 unsigned dq_conv_knobs(const dq_conv_plan *plan) { return plan->algorithm->knobs; }
 
 dq_conv_form dq_conv_form_of(const dq_conv_plan *plan, const dq_conv_tuning *tuning, int threads) {
@@ -162,6 +164,22 @@ void dq_conv_f16_pack(const dq_conv_plan *plan, const uint16_t *weights, const u
 
 void dq_conv_int8_pack(const dq_conv_plan *plan, const void *weights, void *packed) {
   plan->algorithm->pack(plan, weights, NULL, packed);
+}
+
+dq_requantize_rows dq_conv_requantize_form(const dq_conv_call *call, int64_t image, int64_t channel) {
+  const dq_conv_parameters *p = &call->plan->shape;
+  const dq_requantization *r = call->requantization;
+  int64_t plane = p->out_height * p->out_width;
+  bool own = r->multiplier_count != 1; // a multiplier of each channel
+  return (dq_requantize_rows){.bias = r->bias ? r->bias + channel : NULL,
+                              .bias_row = 1,
+                              .multipliers = r->multipliers + (own ? channel : 0),
+                              .multiplier_row = own,
+                              .output = (uint8_t *)call->output + (image * p->out_channels + channel) * plane,
+                              .output_stride = plane,
+                              .zero_point = r->zero_point,
+                              .low = r->low,
+                              .high = r->high};
 }
 
 static void end_channel(void *argument, int64_t channel, int thread) {

@@ -77,6 +77,7 @@ typedef struct dq_conv_plan {
   bool half_sums;    // half, and sums of many terms run in binary16 (f16_tile)
   bool flat;         // 1x1 without strides and pads: a plane is one run of outputs
   dq_conv_tail tail; // fp32
+  const void *next;  // what is read behind this convolution, which the end of a run prefetches; NULL: not known
   // Set by `prepare` of the algorithm, as far as it needs them.
   const struct dq_kernel *multiply, *expand, *requantize;
   const struct dq_kernel *bytes;          // multiplies and requantizes in registers; NULL: there is none

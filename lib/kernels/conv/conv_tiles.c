@@ -274,29 +274,6 @@ static void pack_panel(const stage *s, int64_t from, int64_t end, int64_t first,
   dq_conv_pack_panel(plan, s->planes, plane_stride(plan), offsets, (dq_panel){from, end, first, count}, to);
 }
 
-// How `rows` rows of sums are requantized to the outputs from `first` on.
-static dq_requantize_rows requantization(const stage *s, int64_t channel, int64_t rows, const int32_t *sums,
-                                         int64_t first, int64_t count) {
-  const dq_requantization *r = s->call->requantization;
-  const dq_conv_plan *plan = s->call->plan;
-  int64_t outputs = plan->shape.out_height * plan->shape.out_width;
-  bool per_channel = r->multiplier_count != 1;
-  return (dq_requantize_rows){.sums = sums,
-                              .bias = r->bias ? r->bias + channel : NULL,
-                              .bias_row = 1,
-                              .multipliers = r->multipliers + (per_channel ? channel : 0),
-                              .multiplier_row = per_channel,
-                              .output = (uint8_t *)s->call->output +
-                                        (s->image * plan->shape.out_channels + channel) * outputs + first,
-                              .rows = rows,
-                              .columns = count,
-                              .sums_stride = plan->tiles.block_columns,
-                              .output_stride = outputs,
-                              .zero_point = r->zero_point,
-                              .low = r->low,
-                              .high = r->high};
-}
-
 typedef struct block {
   int64_t first, count; // columns
   int64_t depth_from, depth_end;
@@ -349,7 +326,12 @@ static void multiply_panel(const stage *s, const block *b, int64_t panel) {
   if (plan->tiles.most_steps) dq_sums16_read(plan, tile.a, &tile);
   const dq_kernel *multiply = plan->multiply;
   dq_requantize_rows end = {0};
-  if (s->call->requantization) end = requantization(s, channel, rows, (const int32_t *)b->sums, b->first, b->count);
+  if (s->call->requantization) {
+    end = dq_conv_requantize_form(s->call, s->image, channel);
+    end.sums = (const int32_t *)b->sums, end.sums_stride = plan->tiles.block_columns;
+    end.rows = rows, end.columns = b->count;
+    end.output += b->first;
+  }
   if (s->call->requantization && plan->bytes) {
     multiply = plan->bytes;
     tile.requantize = &end;
@@ -357,14 +339,16 @@ static void multiply_panel(const stage *s, const block *b, int64_t panel) {
   uint32_t *out =
       in_place ? (uint32_t *)s->call->output + (s->image * p->out_channels + channel) * outputs + b->first : b->sums;
   if (plan->half && plan->depth > plan->tiles.block_words) out += row * plan->tiles.block_columns;
+  // Weights of the next panel or block, or what follows this convolution.
+  bool last = panel + 1 == panels(plan) && b->depth_end == plan->depth && plan->next;
+  const void *ahead = last ? plan->next : (const uint32_t *)tile.a + tile.depth * tile.a_stride;
   for (int64_t at = 0; at < b->count; at += width) {
     tile.c = out + at;
     tile.columns = (int)dq_min_i64(width, b->count - at);
     bool in_planes = in_place_panel(plan, tile.columns);
     tile.b = in_planes ? s->planes + b->depth_from * plane_stride(plan) + b->first + at : b->packed + at * tile.depth;
     tile.b_stride = in_planes ? plane_stride(plan) : width;
-    tile.ahead =
-        at ? NULL : (const uint32_t *)tile.a + tile.depth * tile.a_stride; // weights of the next panel or block
+    tile.ahead = at ? NULL : ahead;
     bool far_values = s->shared && in_planes && panel == b->first_panel && at + width < b->count;
     if (far_values) tile.ahead = (const uint32_t *)tile.b + width;
     tile.ahead_stride = far_values ? tile.b_stride : 0;
