@@ -44,7 +44,7 @@ static double sign_of_b(const dq_op *op) { return !strcmp(op->row->name, "QSub")
 
 // Looking for the short way takes as long as adding some ten thousand elements.
 static dq_status prepare_sum(dq_op *op, dq_arena *arena) {
-  enum { WORTH = 1 << 14 };
+  enum { WORTH = 1 << 12 };
   for (int i = 0; i < INPUTS; i++)
     if (i != A && i != B && !dq_op_known(op, i)) return DQ_OK;
   dq_pair_row *row = DQ_NEW(arena, dq_pair_row);
@@ -71,31 +71,44 @@ enum {
   FACTOR_A,
   FACTOR_B,
   OFFSET,
-  NUMBERS
+  WEIGHT_A,
+  WEIGHT_B,
+  UNIT,
+  START,
+  EXCEPTION_COUNT,
+  EXCEPTIONS,
+  NUMBERS = EXCEPTIONS + DQ_PAIR_EXCEPTIONS
 };
 
 static dq_pair_row row_of(const dq_lane *lane) {
   const double *n = lane->parameters;
-  return (dq_pair_row){.a = lane->inputs[0],
-                       .b = lane->inputs[1],
-                       .a_step = (int)lane->strides[0],
-                       .b_step = (int)lane->strides[1],
-                       .a_signed = n[SIGNED_A] != 0,
-                       .b_signed = n[SIGNED_B] != 0,
-                       .a_scale = (float)n[SCALE_A],
-                       .b_scale = (float)n[SCALE_B],
-                       .scale = (float)n[SCALE],
-                       .a_zero_point = (int32_t)n[ZERO_A],
-                       .b_zero_point = (int32_t)n[ZERO_B],
-                       .zero_point = (int32_t)n[ZERO],
-                       .low = (int32_t)n[LOW],
-                       .high = (int32_t)n[HIGH],
-                       .is_short = n[SHORT] != 0,
-                       .a_factor = (float)n[FACTOR_A],
-                       .b_factor = (float)n[FACTOR_B],
-                       .offset = (float)n[OFFSET],
-                       .output = lane->output,
-                       .count = lane->count};
+  dq_pair_row row = {.a = lane->inputs[0],
+                     .b = lane->inputs[1],
+                     .a_step = (int)lane->strides[0],
+                     .b_step = (int)lane->strides[1],
+                     .a_signed = n[SIGNED_A] != 0,
+                     .b_signed = n[SIGNED_B] != 0,
+                     .a_scale = (float)n[SCALE_A],
+                     .b_scale = (float)n[SCALE_B],
+                     .scale = (float)n[SCALE],
+                     .a_zero_point = (int32_t)n[ZERO_A],
+                     .b_zero_point = (int32_t)n[ZERO_B],
+                     .zero_point = (int32_t)n[ZERO],
+                     .low = (int32_t)n[LOW],
+                     .high = (int32_t)n[HIGH],
+                     .is_short = n[SHORT] != 0,
+                     .a_factor = (float)n[FACTOR_A],
+                     .b_factor = (float)n[FACTOR_B],
+                     .offset = (float)n[OFFSET],
+                     .a_weight = (int32_t)n[WEIGHT_A],
+                     .b_weight = (int32_t)n[WEIGHT_B],
+                     .unit = (float)n[UNIT],
+                     .start = (float)n[START],
+                     .exception_count = (int)n[EXCEPTION_COUNT],
+                     .output = lane->output,
+                     .count = lane->count};
+  for (int e = 0; e < row.exception_count; e++) row.exceptions[e] = (uint32_t)n[EXCEPTIONS + e];
+  return row;
 }
 
 static void add(const dq_lane *lane) {
@@ -112,11 +125,26 @@ static dq_status run_loop(dq_op *op, dq_loop *loop) {
   dq_pair_row row;
   if (op->state) row = *(const dq_pair_row *)op->state;
   else DQ_TRY(read_row(op, sign_of_b(op), &row));
-  const double numbers[NUMBERS] = {[SCALE_A] = row.a_scale,     [SCALE_B] = row.b_scale,     [SCALE] = row.scale,
-                                   [ZERO_A] = row.a_zero_point, [ZERO_B] = row.b_zero_point, [ZERO] = row.zero_point,
-                                   [SIGNED_A] = row.a_signed,   [SIGNED_B] = row.b_signed,   [LOW] = row.low,
-                                   [HIGH] = row.high,           [SHORT] = row.is_short,      [FACTOR_A] = row.a_factor,
-                                   [FACTOR_B] = row.b_factor,   [OFFSET] = row.offset};
+  double numbers[NUMBERS] = {[SCALE_A] = row.a_scale,
+                             [SCALE_B] = row.b_scale,
+                             [SCALE] = row.scale,
+                             [ZERO_A] = row.a_zero_point,
+                             [ZERO_B] = row.b_zero_point,
+                             [ZERO] = row.zero_point,
+                             [SIGNED_A] = row.a_signed,
+                             [SIGNED_B] = row.b_signed,
+                             [LOW] = row.low,
+                             [HIGH] = row.high,
+                             [SHORT] = row.is_short,
+                             [FACTOR_A] = row.a_factor,
+                             [FACTOR_B] = row.b_factor,
+                             [OFFSET] = row.offset,
+                             [WEIGHT_A] = row.a_weight,
+                             [WEIGHT_B] = row.b_weight,
+                             [UNIT] = row.unit,
+                             [START] = row.start,
+                             [EXCEPTION_COUNT] = row.exception_count};
+  for (int e = 0; e < row.exception_count; e++) numbers[EXCEPTIONS + e] = row.exceptions[e];
   const dq_tensor *operands[] = {op->inputs[A], op->inputs[B]};
   dq_broadcast_run(op->context, 2, operands, op->outputs[0], loop, numbers, DQ_GRAIN);
   return DQ_OK;

@@ -63,12 +63,17 @@ dq_maximum_function *dq_maximum_f16(unsigned cpu);
 
 // ---- Sums and products of two quantized operands, as dq_pair_row says ----
 void dq_add_8(unsigned cpu, const dq_pair_row *row);
-// Looks for factors by which sums with the row's parameters (elements and count are not read) take fewer steps:
-//   q = clamp(round_half_even(a * a_factor + (b * b_factor + offset)), low, high), two fused multiply-adds.
-// row->is_short, a_factor, b_factor and offset are set when this formula gives the same bytes as that of dq_pair_row
-// for each of the 65536 pairs of bytes. Otherwise, and always where the table has only plain loops, is_short becomes
-// false and the factors are of no use. It computes dq_add_8 on all pairs, then tries at most 49 pairs of factors near
-// the quotients of the scales, each on all pairs until one differs.
+// Looks for factors and for weights by which sums with the row's parameters (elements and count are not read) take
+// fewer steps:
+//   q = clamp(round_half_even(a * a_factor + (b * b_factor + offset)), low, high), two fused multiply-adds;
+//   q = clamp(round_half_even(fma((float)(a' * a_weight + b' * b_weight), unit, start)), 0, 255), with a' and b' the
+//   bytes with bit 7 inverted where the operand is signed, and q with bit 7 inverted and 128 added to its bounds where
+//   the result is; the bytes a and b of an exception have the q that it says. Kernels that do not know weights, or
+//   rows with a step of 0, take no notice of them.
+// A formula is set when it gives the same bytes as that of dq_pair_row for each of the 65536 pairs of bytes. Otherwise,
+// and always where the table has only plain loops, is_short becomes false, or the weights 0, and the fields mean
+// nothing. It computes dq_add_8 on all pairs, then tries at most 49 pairs of factors near the quotients of the scales,
+// each on all pairs until one differs, and at most 10 pairs of weights.
 void dq_add_8_shorten(unsigned cpu, dq_pair_row *row);
 void dq_multiply_8(unsigned cpu, const dq_pair_row *row);
 

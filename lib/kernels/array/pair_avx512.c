@@ -55,6 +55,56 @@ static inline __attribute__((always_inline)) void short_row(const dq_pair_row *r
   if (rest) _mm512_mask_storeu_epi8(to, rest, short_sixty_four(&s, a, b, rest, a_signed, b_signed, is_signed));
 }
 
+typedef struct weighed_form { // by the weights of dq_add_8_shorten
+  __m512i weights, a_flip, b_flip, flip, low, high;
+  __m512 unit, start;
+} weighed_form;
+
+// Bytes are unpacked and packed in lanes of 128 bits, which leaves them in their order.
+static inline __attribute__((always_inline)) __m512i weighed_sixty_four(const dq_pair_row *r, const weighed_form *w,
+                                                                        __m512i a, __m512i b, const bool plain) {
+  const __m512i zero = i32_zero(), x = plain ? a : _mm512_xor_si512(a, w->a_flip);
+  const __m512i y = plain ? b : _mm512_xor_si512(b, w->b_flip);
+  const __m512i low = _mm512_unpacklo_epi8(x, y), high = _mm512_unpackhi_epi8(x, y);
+  __m512i q[4] = {_mm512_unpacklo_epi8(low, zero), _mm512_unpackhi_epi8(low, zero), _mm512_unpacklo_epi8(high, zero),
+                  _mm512_unpackhi_epi8(high, zero)};
+#pragma GCC unroll 4
+  for (int v = 0; v < 4; v++) {
+    const __m512 both = _mm512_cvtepi32_ps(_mm512_madd_epi16(q[v], w->weights));
+    q[v] = _mm512_cvtps_epi32(_mm512_fmadd_ps(both, w->unit, w->start));
+  }
+  __m512i bytes = _mm512_packus_epi16(_mm512_packs_epi32(q[0], q[1]), _mm512_packs_epi32(q[2], q[3]));
+  if (!plain) bytes = _mm512_xor_si512(_mm512_min_epu8(_mm512_max_epu8(bytes, w->low), w->high), w->flip);
+  for (int e = 0; e < r->exception_count; e++) {
+    const uint32_t pair = r->exceptions[e];
+    const __mmask64 here = _mm512_cmpeq_epi8_mask(a, _mm512_set1_epi8((char)pair));
+    const __mmask64 there = _mm512_mask_cmpeq_epi8_mask(here, b, _mm512_set1_epi8((char)(pair >> 8)));
+    bytes = _mm512_mask_mov_epi8(bytes, there, _mm512_set1_epi8((char)(pair >> 16)));
+  }
+  return bytes;
+}
+
+static inline __attribute__((always_inline)) void weighed_row(const dq_pair_row *row, const bool plain) {
+  const dq_pair_row r = *row; // a copy that no store can change
+  const int shift = r.low < 0 ? 128 : 0;
+  const weighed_form w = {.weights = i32_set((int32_t)((uint32_t)r.b_weight << 16 | (uint32_t)(r.a_weight & 0xffff))),
+                          .a_flip = _mm512_set1_epi8((char)(r.a_signed ? 128 : 0)),
+                          .b_flip = _mm512_set1_epi8((char)(r.b_signed ? 128 : 0)),
+                          .flip = _mm512_set1_epi8((char)shift),
+                          .low = _mm512_set1_epi8((char)(r.low + shift)),
+                          .high = _mm512_set1_epi8((char)(r.high + shift)),
+                          .unit = f32_set(r.unit),
+                          .start = f32_set(r.start)};
+  int64_t at = 0;
+  for (; at + 64 <= r.count; at += 64)
+    _mm512_storeu_si512(r.output + at,
+                        weighed_sixty_four(&r, &w, _mm512_loadu_si512(r.a + at), _mm512_loadu_si512(r.b + at), plain));
+  const __mmask64 rest = (1ull << (r.count - at)) - 1;
+  if (!rest) return;
+  const __m512i a = _mm512_maskz_loadu_epi8(rest, r.a + at), b = _mm512_maskz_loadu_epi8(rest, r.b + at);
+  _mm512_mask_storeu_epi8(r.output + at, rest, weighed_sixty_four(&r, &w, a, b, plain));
+}
+
 static inline __attribute__((always_inline)) __m512 scaled(__m128i bytes, __m512i zero, __m512 scale,
                                                            const bool is_signed) {
   __m512i value = is_signed ? _mm512_cvtepi8_epi32(bytes) : _mm512_cvtepu8_epi32(bytes);
@@ -95,6 +145,11 @@ add_rows(const sum *s, uint8_t *output, int64_t count, const bool a_signed, cons
 
 void dq_add_8_avx512(const dq_pair_row *r) {
   const bool is_signed = r->low < 0;
+  if ((r->a_weight || r->b_weight) && r->a_step && r->b_step) {
+    if (!r->a_signed && !r->b_signed && r->low == 0 && r->high == 255) weighed_row(r, true);
+    else weighed_row(r, false);
+    return;
+  }
   if (r->is_short && r->a_step && r->b_step) {
     if (r->a_signed && r->b_signed) short_row(r, true, true, is_signed);
     else if (r->a_signed) short_row(r, true, false, is_signed);

@@ -430,6 +430,7 @@ typedef void dq_maximum_function(const dq_maximum_row *row);
 // q = clamp(round_half_even((x + y) / scale) + zero_point, low, high), or x * y for a product. Each step is rounded to
 // float32, as DequantizeLinear, Add or Mul, and QuantizeLinear do. A difference is a sum with b_scale negated. low and
 // high lie within the type of the output. `output` may be a or b.
+enum { DQ_PAIR_EXCEPTIONS = 4 };
 typedef struct dq_pair_row {
   const uint8_t *a, *b;
   int a_step, b_step; // 1, or 0: one element for all
@@ -439,8 +440,13 @@ typedef struct dq_pair_row {
   int32_t low, high;
   uint8_t *output;
   int64_t count;
-  bool is_short; // of a sum: the shorter formula of dq_add_8_shorten applies, which sets these fields; else false
+  // Of a sum: what dq_add_8_shorten found, whose formulas give the same bytes; else zeros.
+  bool is_short; // factors apply
   float a_factor, b_factor, offset;
+  int32_t a_weight, b_weight; // both 0: weights do not apply
+  float unit, start;
+  int exception_count;
+  uint32_t exceptions[DQ_PAIR_EXCEPTIONS]; // a + 256 b + 65536 q, of bytes as they are stored
 } dq_pair_row;
 
 typedef struct dq_range {
