@@ -235,25 +235,24 @@ static dq_conv_plan own_bands(const dq_conv_plan *plan, int threads) {
 // The cost of `count` bands, as even as they can be, in float32 in several threads.
 static double even_cost(const dq_conv_plan *plan, int64_t count) {
   const dq_conv_winograd_plan *tile = &plan->winograd;
-  double cost = 0;
-  for (int64_t i = 0; i < count; i++) {
-    int64_t rows = tile->high * (i + 1) / count - tile->high * i / count;
-    cost += band_cost_in(plan, tile->size, rows * tile->wide, BAND_BYTES_SEVERAL);
-  }
-  return cost;
+  int64_t rows = tile->high / count, higher = tile->high % count; // bands that have a row more
+  double cost = (double)(count - higher) * band_cost_in(plan, tile->size, rows * tile->wide, BAND_BYTES_SEVERAL);
+  return cost + (double)higher * band_cost_in(plan, tile->size, (rows + 1) * tile->wide, BAND_BYTES_SEVERAL);
 }
 
 // Lower bands in float32 where those of several threads would fill more than their second-level caches: what one thread
 // alone gets fast from the third level takes longer when all of them wait for it.
 static dq_conv_plan plan_for(const dq_conv_plan *plan, int threads) {
   dq_conv_plan own = own_bands(plan, threads);
-  if (threads == 1 || !plan->float32 || plan->shape.tuning.columns || !is_even(&own, threads)) return own;
+  bool fits = band_area(&own) * 4 <= BAND_BYTES_SEVERAL;
+  if (threads == 1 || !plan->float32 || fits || plan->shape.tuning.columns || !is_even(&own, threads)) return own;
   int64_t high = own.winograd.high, best = bands(&own);
   double least = even_cost(plan, best);
   for (int64_t count = dq_ceil_div(best + 1, threads) * threads; count <= high; count += threads) {
     int64_t rows = dq_ceil_div(high, count);
+    if (dq_ceil_div(high, rows) != count) continue;
     double cost = even_cost(plan, count);
-    if (dq_ceil_div(high, rows) != count || cost >= least) continue;
+    if (cost >= least) continue;
     least = cost;
     own.winograd.rows = rows;
   }
