@@ -60,7 +60,7 @@ static void set_blocks(dq_product *p) {
   p->block_words = p->float32 ? dq_min_i64(p->words, FLOAT_DEPTH) : p->words;
   int64_t row_panels = (rows + most_rows - 1) / most_rows, panels = (columns + width - 1) / width;
   p->panel_rows = (rows + row_panels - 1) / row_panels;
-  int64_t most = dq_max_i64(1, BLOCK_WORDS / (dq_max_i64(1, p->block_words) * width));
+  int64_t most = dq_product_is_row(p) ? 1 : dq_max_i64(1, BLOCK_WORDS / (dq_max_i64(1, p->block_words) * width));
   int64_t blocks = (panels + most - 1) / most;
   p->block_columns = (panels + blocks - 1) / blocks * width;
 }

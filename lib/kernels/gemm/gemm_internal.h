@@ -30,6 +30,10 @@ typedef struct dq_product {
   int64_t blocks, chunks; // tasks: blocks of columns times chunks of rows
 } dq_product;
 
+// One row of float32 in memory side by side: it is read where it is, and B, which is read once, panel by panel from
+// start to end.
+static inline bool dq_product_is_row(const dq_product *p) { return p->float32 && p->rows == 1 && p->a_depth == 1; }
+
 // Packs the words from `from` to end - 1 of the depth of the columns first to first + count - 1 of B, at most a panel,
 // to to[k][columns of a panel]; columns past count are 0.
 void dq_product_pack_b(const dq_product *p, int64_t from, int64_t end, int64_t first, int64_t count, uint32_t *to);

@@ -144,10 +144,12 @@ static void multiply_panel(const block *b, int64_t row, int64_t rows) {
   bool plain = p->float32 && p->float32->alpha == 1.0f && (!p->float32->addend || bias);
   dq_bounds bounds = {0};
   if (plain) bounds = dq_activation_bounds(&p->float32->activation);
-  dq_product_pack_a(p, b->from, b->end, row, rows, b->a, b->row_sums);
+  const uint32_t *a = b->a;
+  if (dq_product_is_row(p)) a = (const uint32_t *)(const void *)p->a + b->from;
+  else dq_product_pack_a(p, b->from, b->end, row, rows, b->a, b->row_sums);
   int64_t stride = in_place ? p->out_stride : p->block_columns;
   uint32_t *out = in_place ? (uint32_t *)p->out + row * stride + b->first : b->products;
-  dq_tile tile = {.a = b->a,
+  dq_tile tile = {.a = a,
                   .a_stride = p->panel_rows,
                   .b_stride = width,
                   .c_stride = stride,
