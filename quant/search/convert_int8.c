@@ -1,5 +1,6 @@
 #include "quant/search/convert_int8.h"
 
+#include <limits.h>
 #include <math.h>
 
 #include "quant/int8/stages.h"
@@ -9,7 +10,9 @@ typedef struct conversion {
   const dq_convert_options *options;
   const dq_context *context;
   dq_graph *answer;
+  dq_graph *whole; // with all layers in 8 bits, where the answer has layers in float; else NULL
   dq_int8_report *report;
+  dq_int8_report whole_report; // of all layers in 8 bits
   dq_max_drop_report *found;
   dq_error *error;
 } conversion;
@@ -73,65 +76,83 @@ static dq_status apply_found(conversion *c, const dq_int8_report *whole, const d
   return status;
 }
 
-// Leaves layers in float in place of c->answer, which has all of them in 8 bits, until the bounds hold. With a budget
-// (NULL: none) the answer stays as it is where they cannot be held, or the SQNR does not rise by `gain` dB.
-static dq_status leave_layers(conversion *c, const dq_verdict_bounds *bounds, const dq_float_budget *budget,
-                              double gain) {
+// Takes what `found` describes in place of the answer so far.
+static dq_status take_found(conversion *c, const dq_int8_report *found) {
+  dq_graph *made = dq_graph_copy(c->graph);
+  if (!made) return dq_fail_memory(c->error, 0);
+  if (c->whole) dq_graph_free(c->answer);
+  else c->whole = c->answer; // the arena of the report
+  c->answer = made;
+  return apply_found(c, &c->whole_report, found);
+}
+
+// Leaves layers in float until the bounds hold. With `wanted` (NULL: none) the answer stays as it is where they do not
+// gain that.
+static dq_status leave_layers(conversion *c, const dq_verdict_bounds *bounds, const dq_float_gain *wanted) {
   const dq_max_drop_options search = {.int8 = c->options->int8,
                                       .data = c->options->data,
                                       .bounds = bounds,
-                                      .whole = c->report,
-                                      .budget = budget,
-                                      .gain = gain,
+                                      .whole = &c->whole_report,
+                                      .wanted = wanted,
                                       .time_limit = c->options->time_limit};
   dq_int8_report trial;
-  dq_graph *best = NULL, *made = dq_graph_copy(c->graph), *whole = c->answer;
-  const dq_int8_report all = *c->report; // in the arena of `whole`
-  if (!made) return dq_fail_memory(c->error, 0);
+  dq_graph *best = NULL;
   dq_status status = dq_max_drop_apply(&best, c->graph, &trial, c->found, &search, c->context, c->error);
-  if (status == DQ_OK && c->found->left && (c->found->held || !budget)) {
-    c->answer = made, made = whole;
-    status = apply_found(c, &all, &trial);
-  }
+  if (status == DQ_OK && c->found->left && (!wanted || c->found->gained)) status = take_found(c, &trial);
   dq_graph_free(best);
-  dq_graph_free(made);
   return status;
 }
 
-// Whether the figures are poor, of pictures enough to tell a gain from chance, and nothing says how good they must be.
+// Whether layers in float may improve the figures: these are of pictures enough to tell a gain from chance, and nothing
+// says how good they must be.
 static bool is_improvable(const conversion *c) {
   enum { FEWEST_PICTURES = 8 }; // by which two standard errors are passed by chance in one of 20 trials (Student's t)
   const dq_convert_options *options = c->options;
   if (c->report->verdict.pictures < FEWEST_PICTURES) return false;
-  bool bounded = options->bounds.sqnr > -INFINITY || options->bounds.agreement > -INFINITY;
-  return dq_verdict_is_doubtful(&c->report->verdict) && !options->all_int8 && !bounded;
+  return !options->all_int8 && !(options->bounds.sqnr > -INFINITY) && !(options->bounds.agreement > -INFINITY);
 }
 
-// Leaves a few cheap layers in float where these make half of the noise of the worst part.
-static dq_status leave_few(conversion *c) {
-  static const dq_float_budget FEW = {.nodes = 4, .macs = 0.04};
-  static const double HALF_OF_THE_NOISE = 3; // dB
+static dq_status leave_some(conversion *c, const dq_float_gain *wanted, const char *what) {
   char text[600];
   const dq_verdict_bounds none = {.sqnr = -INFINITY, .agreement = -INFINITY};
-  DQ_TRY(leave_layers(c, &none, &FEW, HALF_OF_THE_NOISE));
-  if (c->found->held)
-    dq_message(c->context, DQ_NOTE, "%d layer%s in float avoid%s half of the noise or more (--all-int8: none). %s",
-               c->found->left, c->found->left == 1 ? "" : "s", c->found->left == 1 ? "s" : "",
+  const dq_max_drop_report before = *c->found;
+  DQ_TRY(leave_layers(c, &none, wanted));
+  if (!c->found->gained) *c->found = before; // of the answer, which stays
+  else
+    dq_message(c->context, DQ_NOTE, "%d layer%s in float avoid%s %s (--all-int8: none). %s", c->found->left,
+               c->found->left == 1 ? "" : "s", c->found->left == 1 ? "s" : "", what,
                dq_verdict_text(&c->report->verdict, text, sizeof text));
   return DQ_OK;
 }
 
-static dq_status convert(conversion *c) {
-  const dq_convert_options *options = c->options;
+// Leaves a few cheap layers in float where these make half of the noise of the worst part, and more where much is lost
+// nevertheless and these gain more.
+static dq_status improve(conversion *c) {
+  static const dq_float_gain FEW = {{.nodes = 4, .macs = 0.04}, .share = 0.1, .gain = 3, .enough = -INFINITY};
+  dq_float_gain more = {{.nodes = INT_MAX, .macs = 0.1}, .share = 0.02, .gain = 1, .enough = 20};
+  if (!is_improvable(c)) return DQ_OK;
+  if (!dq_verdict_is_doubtful(&c->report->verdict)) return DQ_OK;
+  DQ_TRY(leave_some(c, &FEW, "half of the noise or more"));
+  if (!dq_verdict_is_doubtful(&c->report->verdict)) return DQ_OK;
+  more.gain += c->found->gain;
+  return leave_some(c, &more, "much of the noise");
+}
+
+static void warn_of_ruin(const conversion *c) {
   char text[600];
-  DQ_TRY(dq_int8_apply(c->answer, options->data, options->int8, c->report, c->context, c->error));
-  bool judged = c->report->verdict.count > 0;
-  if (judged && is_improvable(c)) DQ_TRY(leave_few(c));
-  if (!judged || is_good(c)) return judge(c);
   dq_message(c->context, DQ_WARNING, "with all layers in 8 bits much is lost. %s%s",
              dq_verdict_text(&c->report->verdict, text, sizeof text),
-             options->all_int8 ? "" : " Layers are looked for that should stay in float (--all-int8: none).");
-  if (!options->all_int8) DQ_TRY(leave_layers(c, &options->bounds, NULL, 0));
+             c->options->all_int8 ? "" : " Layers are looked for that should stay in float (--all-int8: none).");
+}
+
+static dq_status convert(conversion *c) {
+  const dq_convert_options *options = c->options;
+  DQ_TRY(dq_int8_apply(c->answer, options->data, options->int8, c->report, c->context, c->error));
+  if (!c->report->verdict.count) return judge(c);
+  c->whole_report = *c->report;
+  if (!is_good(c)) warn_of_ruin(c);
+  DQ_TRY(improve(c));
+  if (!is_good(c) && !options->all_int8) DQ_TRY(leave_layers(c, &options->bounds, NULL));
   return judge(c);
 }
 
@@ -147,8 +168,15 @@ static dq_status search(conversion *c) {
 dq_status dq_convert_int8(dq_graph **answer, const dq_graph *graph, dq_int8_report *report, dq_max_drop_report *found,
                           const dq_convert_options *options, const dq_context *context, dq_error *error) {
   *found = (dq_max_drop_report){0};
-  conversion c = {graph, options, context, dq_graph_copy(graph), report, found, error};
+  conversion c = {.graph = graph,
+                  .options = options,
+                  .context = context,
+                  .answer = dq_graph_copy(graph),
+                  .report = report,
+                  .found = found,
+                  .error = error};
   dq_status status = c.answer ? (options->max_drop ? search : convert)(&c) : dq_fail_memory(error, 0);
+  dq_graph_free(c.whole);
   if (status != DQ_OK) dq_graph_free(c.answer);
   *answer = status == DQ_OK ? c.answer : NULL;
   return status;

@@ -10,8 +10,7 @@
 #include "quant/search/float_front.h"
 
 enum { RANKING_PICTURES = 2 };
-static const double ROUNDING = 1e-9;   // of percentages
-static const double LEAST_SHARE = 0.1; // of the noise, for layers that are ranked with a budget
+static const double ROUNDING = 1e-9; // of percentages
 
 typedef struct float_search {
   const dq_graph *graph;
@@ -28,6 +27,7 @@ typedef struct float_search {
   bool as_file;                              // trials have the ranges of the file: those of all pictures
   dq_sensitivity found;
   dq_float_ladder ladder;     // that is climbed
+  int best_rung;              // of the answer; 0: all layers in 8 bits
   double best_macs;           // share of the answer that is in float
   dq_layer_precision *layers; // those in float of the rung that is tried
   double started;
@@ -37,10 +37,12 @@ typedef struct float_search {
 
 // What one trial came to.
 typedef struct outcome {
+  int rung;    // of the ladder, from 1; 0: none
   int left;    // layers in float
   double macs; // of these, as a share of those of all layers, 0 to 1
   double loss; // percentage points; with bounds of a verdict minus its SQNR in dB
   bool within; // the bounds
+  bool gains;  // what must be gained
   dq_result after;
   dq_verdict verdict;
 } outcome;
@@ -48,10 +50,11 @@ typedef struct outcome {
 // ---- Trials ----
 
 // Whether a trial is a better answer than the one so far: it holds the bound with less in float, or loses less while
-// none holds it.
+// none holds it. One that gains what it must comes before one that does not.
 static bool is_better(const float_search *search, const outcome *trial) {
   if (!search->answer) return true;
   if (trial->within != search->report->held) return trial->within;
+  if (trial->gains != search->report->gained) return trial->gains;
   if (!trial->within) return trial->loss < search->report->drop;
   return trial->macs < search->best_macs || (!(trial->macs > search->best_macs) && trial->left < search->report->left);
 }
@@ -60,10 +63,12 @@ static void store_best(float_search *search, dq_graph *graph, const dq_int8_repo
   if (search->answer != search->first) dq_graph_free(search->answer);
   search->answer = graph;
   *search->answer_report = *report;
+  search->best_rung = trial->rung;
   search->best_macs = trial->macs;
   search->report->left = trial->left;
   search->report->drop = trial->loss;
   search->report->held = trial->within;
+  search->report->gained = trial->gains;
   search->report->after = trial->after;
   search->report->verdict = trial->verdict;
 }
@@ -80,7 +85,7 @@ static dq_status quantize(float_search *search, dq_graph *graph, int left, const
   if (search->first == graph && !search->options->bounds)
     return dq_int8_apply(graph, data, &options, report, &search->quiet, search->error);
   if (search->options->bounds && !search->as_file) options.pictures = dq_trial_pictures(dq_data_count(data), INT64_MAX);
-  if (search->first == graph || (search->options->budget && !search->as_file)) { // the network that trials judged
+  if (search->first == graph || (search->options->wanted && !search->as_file)) { // the network that trials judged
     whole = *search->options->whole;
     if (!search->as_file) whole.table = whole.judged;
     first = &whole;
@@ -110,17 +115,17 @@ static dq_status measure_drop(float_search *search, const dq_graph *graph, outco
   return DQ_OK;
 }
 
-// With a budget: whether the noise is so much and clearly less than that of all layers in 8 bits, as figures of a few
-// pictures are chance.
-static bool is_worth_it(float_search *search, const outcome *trial, const double *noise) {
+// Whether the noise is so much and clearly less than that of all layers in 8 bits, as figures of a few pictures are
+// chance. Without anything wanted every trial gains enough.
+static bool gains_enough(float_search *search, const outcome *trial, const double *noise) {
   int64_t pictures = search->evaluator.what.pictures;
-  if (!search->options->budget) return true;
+  if (!search->options->wanted) return true;
   if (!trial->left) {
     memcpy(search->whole_noise, noise, (size_t)pictures * sizeof *noise);
     search->whole_sqnr = -trial->loss;
     return false;
   }
-  return -trial->loss >= search->whole_sqnr + search->options->gain &&
+  return -trial->loss >= search->whole_sqnr + search->options->wanted->gain &&
          dq_noise_fell(search->whole_noise, noise, pictures, DQ_TWO_STANDARD_ERRORS);
 }
 
@@ -134,9 +139,11 @@ static dq_status measure_verdict(float_search *search, const dq_graph *graph, ou
   const bool others = !search->as_file && dq_data_count(search->options->data) > pictures;
   trial->verdict.data = others ? DQ_VERDICT_OTHER_PICTURES : DQ_VERDICT_FITTED_PICTURES;
   trial->loss = -dq_verdict_sqnr(&trial->verdict);
-  trial->within = is_worth_it(search, trial, noise) && !dq_verdict_is_ruinous(&trial->verdict) &&
-                  dq_verdict_holds(&trial->verdict, search->options->bounds);
-  dq_message(search->context, search->options->budget ? DQ_DETAIL : DQ_NOTE, "%d layers in float%s: %s", trial->left,
+  trial->gains = gains_enough(search, trial, noise);
+  trial->within = trial->gains && !dq_verdict_is_ruinous(&trial->verdict) &&
+                  dq_verdict_holds(&trial->verdict, search->options->bounds) &&
+                  (!search->options->wanted || -trial->loss >= search->options->wanted->enough);
+  dq_message(search->context, search->options->wanted ? DQ_DETAIL : DQ_NOTE, "%d layers in float%s: %s", trial->left,
              trial->within ? ", within the bounds" : "", dq_verdict_text(&trial->verdict, text, sizeof text));
   return DQ_OK;
 }
@@ -148,7 +155,7 @@ static void leave(float_search *search, int rung, outcome *trial) {
     const dq_sensitivity_node *node = &search->found.nodes[at->nodes[n]];
     search->layers[n] = (dq_layer_precision){node->label, node->product ? DQ_PRECISION_FP16 : DQ_PRECISION_FP32};
   }
-  *trial = (outcome){.left = at->count, .macs = at->macs};
+  *trial = (outcome){.rung = rung, .left = at->count, .macs = at->macs};
 }
 
 // Quantizes a graph with the layers of a rung in float, and measures it.
@@ -197,9 +204,11 @@ static dq_status bisect(float_search *search, bool takes, int low, int *high, do
   return DQ_OK;
 }
 
-// 1, 2, 4, ... rungs until one holds, then bisection. *rung: 0 when not even the last one does.
+// 1, 2, 4, ... rungs until one holds, then bisection. *rung: 0 when not even the last one does. Where an SQNR that is
+// enough is asked for, the last one comes first, as it is the answer where none reaches that.
 static dq_status find_rung(float_search *search, bool takes, int *rung) {
-  int low = 0, high = 1;
+  const dq_float_gain *wanted = search->options->wanted;
+  int low = 0, high = wanted && wanted->enough > -INFINITY ? search->ladder.count : 1;
   bool within;
   for (*rung = 0; !*rung && !out_of_time(search);) {
     DQ_TRY(try_rung(search, high, NULL, takes, &within));
@@ -225,7 +234,7 @@ static dq_status measure_layers(float_search *search) {
   dq_int8_options whole = *search->options->int8;
   whole.start = &search->first_report.table;
   dq_sensitivity_options options = {.int8 = &whole, .ranking = true, .pictures = RANKING_PICTURES};
-  if (search->options->budget) options.share = LEAST_SHARE;
+  if (search->options->wanted) options.share = search->options->wanted->share;
   DQ_TRY(dq_sensitivity_measure(&search->found, search->graph, search->options->data, &options, search->context,
                                 search->arena, search->error));
   search->layers = DQ_NEW_ARRAY(search->arena, search->found.node_count, dq_layer_precision);
@@ -237,7 +246,8 @@ static dq_status measure_layers(float_search *search) {
 // The steps of the order as rungs.
 static dq_status open_order(float_search *search) {
   dq_float_order order;
-  DQ_TRY(dq_float_order_find(&order, &search->found, search->options->budget, search->arena, search->error));
+  const dq_float_budget *most = search->options->wanted ? &search->options->wanted->most : NULL;
+  DQ_TRY(dq_float_order_find(&order, &search->found, most, search->arena, search->error));
   search->ladder = (dq_float_ladder){DQ_NEW_ARRAY(search->arena, order.steps, dq_float_rung), order.steps};
   if (!search->ladder.rungs) return dq_fail_memory(search->error, 0);
   for (int s = 0; s < order.steps; s++)
@@ -264,19 +274,27 @@ static dq_status climb_front(float_search *search, bool takes, int *rung) {
   return status == DQ_UNSUPPORTED ? DQ_OK : status;
 }
 
-// With a budget: the verdict of the answer without ranges of the pictures that judge.
-static dq_status judge_without_judges(float_search *search, int rung) {
+// The verdict of the answer without ranges of the pictures that judge.
+static dq_status judge_without_judges(float_search *search) {
   dq_int8_report report;
   outcome trial;
   dq_graph *copy = dq_graph_copy(search->graph);
   if (!copy) return dq_fail_memory(search->error, 0);
   search->as_file = false;
-  dq_status status = measure(search, copy, rung, NULL, &report, &trial);
+  dq_status status = measure(search, copy, search->best_rung, NULL, &report, &trial);
   dq_graph_free(copy);
   if (status != DQ_OK) return status;
   search->report->as_file = search->report->verdict;
   search->report->verdict = trial.verdict;
   return DQ_OK;
+}
+
+// Where the answer gains what is wanted, it is judged once more.
+static dq_status judge_gain(float_search *search) {
+  dq_max_drop_report *report = search->report;
+  report->gained = report->held || (report->gained && search->options->wanted->enough > -INFINITY);
+  report->gain = report->gained ? -report->drop - search->whole_sqnr : 0;
+  return report->gained ? judge_without_judges(search) : DQ_OK;
 }
 
 // Rounding on data shows in accuracy; with bounds of a verdict the caller does it once, on the answer.
@@ -312,7 +330,7 @@ static dq_status run_search(float_search *search) {
   DQ_TRY(open_order(search));
   if (!search->ladder.count) return DQ_OK;
   DQ_TRY(find_rung(search, !rounds, &rung));
-  if (rung && search->options->budget) return judge_without_judges(search, rung);
+  if (search->options->wanted) return judge_gain(search);
   if (rung && !search->options->bounds) DQ_TRY(climb_front(search, !rounds, &rung));
   return rounds ? round_answer(search, rung ? rung : search->ladder.count) : DQ_OK;
 }
@@ -327,7 +345,7 @@ dq_status dq_max_drop_apply(dq_graph **answer, const dq_graph *graph, dq_int8_re
                          .report = report,
                          .first = dq_graph_copy(graph),
                          .answer_report = int8,
-                         .as_file = options->budget != NULL,
+                         .as_file = options->wanted != NULL,
                          .started = dq_seconds(),
                          .arena = dq_context_arena(context),
                          .error = error};

@@ -6,6 +6,16 @@
 #include "quant/int8/int8.h"
 #include "quant/search/float_order.h"
 
+// What may stay in float where the lowest SQNR of a verdict is poor, and what it must gain.
+typedef struct dq_float_gain {
+  dq_float_budget most; // that stays in float
+  double share;         // layers that make less than this share of the noise are not ranked, which saves time; 0 to 1
+  double gain;          // dB by which the lowest SQNR must rise
+  // dB that are enough: of the beginnings of the order that gain so much, the shortest that reaches this is taken, and
+  // the whole order where it does not. -INFINITY: the shortest.
+  double enough;
+} dq_float_gain;
+
 typedef struct dq_max_drop_options {
   double drop;                 // the bound: loss of the first figure in percentage points
   const dq_int8_options *int8; // options of the quantization, without precisions and without a table
@@ -20,12 +30,10 @@ typedef struct dq_max_drop_options {
   // (dq_trial_order). NULL: `drop` is the bound.
   const dq_verdict_bounds *bounds;
   const dq_int8_report *whole; // with `bounds`: the report of the network with all layers in 8 bits
-  // At most so much is left in float, and only where the lowest SQNR rises by `gain` dB and less noise shows picture by
-  // picture (DQ_TWO_STANDARD_ERRORS). Trials have the ranges of the file then, so that they need no calibration; the
-  // verdict of the answer is that of one more trial without ranges of the pictures that judge. Layers that make less
-  // than a tenth of the noise are not ranked, which takes a fraction of the time. NULL: none.
-  const dq_float_budget *budget;
-  double gain;
+  // The search stays within this, and noise must fall picture by picture as well (DQ_TWO_STANDARD_ERRORS). Trials have
+  // the ranges of the file then, so that they need no calibration; the verdict of the answer is that of one more trial
+  // without ranges of the pictures that judge. Needs `bounds`. NULL: none.
+  const dq_float_gain *wanted;
 } dq_max_drop_options;
 
 typedef struct dq_max_drop_report {
@@ -34,9 +42,11 @@ typedef struct dq_max_drop_report {
   double drop;        // loss of the answer in percentage points
   dq_result after;    // figures of the answer; count 0 with bounds of a verdict
   dq_verdict verdict; // of the answer, with bounds of a verdict
-  dq_verdict as_file; // with a budget: the same with the ranges of the file
-  bool held;          // whether the loss is within the bound
-  bool stopped;       // the time limit ended the search; the answer is the best trial
+  dq_verdict as_file; // with `wanted`: the same with the ranges of the file
+  bool held;          // whether the loss is within the bound; with `wanted` whether it is, and the SQNR is enough
+  bool gained;        // with `wanted`: whether the answer gains what it must
+  double gain;  // with `wanted`, of an answer that does: dB by which the lowest SQNR rises, with the file's ranges
+  bool stopped; // the time limit ended the search; the answer is the best trial
 } dq_max_drop_report;
 
 // Quantizes a copy of the graph, *answer, with as little in float as the search finds. The graph itself does not

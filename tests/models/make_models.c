@@ -372,6 +372,29 @@ static void make_far(maker *m) {
   output(m, value(m, "y"), 4, (int64_t[]){-1, 16, 8, 8});
 }
 
+// Five such values, each with two cheap nodes around it, and larger convolutions behind their sum.
+static void make_far_five(maker *m) {
+  dq_value *x = input(m, "x", 4, (int64_t[]){-1, 3, 8, 8}), *sum = NULL;
+  for (int i = 0; i < 5; i++) {
+    char names[7][16];
+    static const char *const PARTS[7] = {"first", "a", "square", "fourth", "reader", "b", "sum"};
+    for (int n = 0; n < 7; n++) snprintf(names[n], sizeof names[n], "%s%d", PARTS[n], i);
+    dq_value *a = value(m, names[1]), *square = value(m, names[2]), *fourth = value(m, names[3]);
+    dq_node *made = conv(m, names[0], x, 4, 3, 1, 1, a);
+    for (int w = 0; w < 12; w++) ((float *)made->inputs[1]->constant->data)[w] *= 0.8f;
+    node(m, "Mul", names[2], 2, (dq_value *[]){a, a}, square);
+    node(m, "Mul", names[3], 2, (dq_value *[]){square, square}, fourth);
+    conv(m, names[4], fourth, 4, 4, 1, 1, value(m, names[5]));
+    if (sum) node(m, "Add", names[6], 2, (dq_value *[]){sum, value(m, names[5])}, value(m, names[6]));
+    sum = value(m, names[sum ? 6 : 5]);
+  }
+  node(m, "Sigmoid", "sigmoid", 1, (dq_value *[]){sum}, value(m, "c"));
+  conv(m, "conv3", value(m, "c"), 16, 4, 3, 1, value(m, "d"));
+  node(m, "Relu", "relu", 1, (dq_value *[]){value(m, "d")}, value(m, "e"));
+  conv(m, "conv4", value(m, "e"), 16, 16, 3, 1, value(m, "y"));
+  output(m, value(m, "y"), 4, (int64_t[]){-1, 16, 8, 8});
+}
+
 static const struct {
   const char *name;
   void (*make)(maker *);
@@ -417,6 +440,7 @@ static const struct {
     {"words", make_words},
     {"gained", make_gained},
     {"far", make_far},
+    {"far_five", make_far_five},
 };
 
 int main(int argc, char **argv) {
