@@ -339,16 +339,14 @@ static void multiply_panel(const stage *s, const block *b, int64_t panel) {
   uint32_t *out =
       in_place ? (uint32_t *)s->call->output + (s->image * p->out_channels + channel) * outputs + b->first : b->sums;
   if (plan->half && plan->depth > plan->tiles.block_words) out += row * plan->tiles.block_columns;
-  // Weights of the next panel or block, or what follows this convolution.
-  bool last = panel + 1 == panels(plan) && b->depth_end == plan->depth && plan->next;
-  const void *ahead = last ? plan->next : (const uint32_t *)tile.a + tile.depth * tile.a_stride;
   for (int64_t at = 0; at < b->count; at += width) {
     tile.c = out + at;
     tile.columns = (int)dq_min_i64(width, b->count - at);
     bool in_planes = in_place_panel(plan, tile.columns);
     tile.b = in_planes ? s->planes + b->depth_from * plane_stride(plan) + b->first + at : b->packed + at * tile.depth;
     tile.b_stride = in_planes ? plane_stride(plan) : width;
-    tile.ahead = at ? NULL : ahead;
+    tile.ahead =
+        at ? NULL : (const uint32_t *)tile.a + tile.depth * tile.a_stride; // weights of the next panel or block
     bool far_values = s->shared && in_planes && panel == b->first_panel && at + width < b->count;
     if (far_values) tile.ahead = (const uint32_t *)tile.b + width;
     tile.ahead_stride = far_values ? tile.b_stride : 0;
