@@ -379,17 +379,15 @@ static dq_status measure(work *w, const char *path, dq_error *error) {
 static dq_status finish(work *w, dq_error *error) {
   const char *model = w->options->common.operands[0], *path = w->options->output.output;
   const dq_int8_report *report = &w->report;
-  bool changed = report->quantized || report->halves;
-  if (report->nothing_to_do)
-    dq_message(w->context, DQ_NOTE, "%s: nothing to do, the model is quantized already", model);
-  else if (!changed) dq_message(w->context, DQ_NOTE, "%s: nothing to do, no operator can be quantized", model);
+  bool changed = report->quantized || report->halves, judged = changed || report->verdict.count;
+  if (!changed) dq_message(w->context, DQ_NOTE, "%s: %s", model, dq_int8_unchanged(report));
   dq_error reason = {0};
   dq_status hook = changed ? retrain(w, &reason) : DQ_OK;
   bool retrained = w->options->retrain && hook == DQ_OK;
   if (hook == DQ_OK || hook == DQ_CONDITION) DQ_TRY(measure(w, retrained ? path : NULL, error)); // also a failed hook's
   if (hook != DQ_OK) return *error = reason, hook;
   if (w->data && report->quantized) dq_verdict_advise(&w->report.verdict, w->options, w->context);
-  if (changed) DQ_TRY(dq_verdict_check(&w->report.verdict, &w->conversion.bounds, path, error));
+  if (judged) DQ_TRY(dq_verdict_check(&w->report.verdict, &w->conversion.bounds, path, error));
   if (!dq_option_given(w->options, "max-drop")) return DQ_OK;
   return dq_accuracy_check_drop(&w->check, w->options->max_drop, path, error);
 }

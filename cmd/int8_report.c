@@ -27,3 +27,8 @@ dq_status dq_int8_print(const dq_common_options *common, const dq_int8_report *f
   if (dq_command_writes(context)) status = print(common, found, layers, accuracy, overflow, error);
   return dq_processes_agree(context->processes, status, error);
 }
+
+const char *dq_int8_unchanged(const dq_int8_report *found) {
+  if (found->nothing_to_do) return "nothing to do, the model is quantized already";
+  return found->verdict.count ? "all layers stay in float" : "nothing to do, no operator can be quantized";
+}

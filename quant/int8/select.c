@@ -76,16 +76,16 @@ static bool is_excluded(const dq_int8_options *options, const dq_node *node) {
          (options->operator_count && !is_listed(options->operators, options->operator_count, node->op_type));
 }
 
-// Reasons of float16 and float32, of a file and of a search.
-static const char *const by_half[] = {"float16 by --precision", "float16 by the search"};
+// Reasons of float16 and float32, the latter of a file and of a search, which leaves layers in float32.
+static const char by_half[] = "float16 by --precision";
 static const char *const by_float[] = {"float32 by --precision", "float32 by the search"};
 
-static bool is_half(const char *reason) { return reason == by_half[0] || reason == by_half[1]; }
+static bool is_half(const char *reason) { return reason == by_half; }
 
 // Why the user wants a node left in float; NULL: not so.
 static const char *left_in_float(const dq_int8_options *options, const dq_node *node) {
   const dq_layer_precision *given = dq_precision_find(options->precision, node);
-  if (given && given->precision == DQ_PRECISION_FP16) return by_half[options->precision_found];
+  if (given && given->precision == DQ_PRECISION_FP16) return by_half;
   if (given && given->precision == DQ_PRECISION_FP32) return by_float[options->precision_found];
   return is_excluded(options, node) ? "excluded" : NULL;
 }

@@ -148,13 +148,11 @@ static dq_status measure_verdict(float_search *search, const dq_graph *graph, ou
   return DQ_OK;
 }
 
-// Leaves the layers of a rung, from 1, in float; 0: none.
+// Leaves the layers of a rung, from 1, in float32; 0: none.
 static void leave(float_search *search, int rung, outcome *trial) {
   const dq_float_rung none = {0}, *at = rung ? &search->ladder.rungs[rung - 1] : &none;
-  for (int n = 0; n < at->count; n++) {
-    const dq_sensitivity_node *node = &search->found.nodes[at->nodes[n]];
-    search->layers[n] = (dq_layer_precision){node->label, node->product ? DQ_PRECISION_FP16 : DQ_PRECISION_FP32};
-  }
+  for (int n = 0; n < at->count; n++)
+    search->layers[n] = (dq_layer_precision){search->found.nodes[at->nodes[n]].label, DQ_PRECISION_FP32};
   *trial = (outcome){.rung = rung, .left = at->count, .macs = at->macs};
 }
 

@@ -57,11 +57,11 @@ typedef struct dq_max_drop_report {
 // sensitivities on the first 2 pictures of `data`), and the shortest beginning of the order is searched with which the
 // loss is within the bound: with 1, 2, 4, ... steps, then by bisection. With `drop` choices of the front
 // (dq_float_front_find) that have fewer multiply-accumulates in float are then bisected, until what is left in float is
-// known to 1 % of all of them. Products left are computed in float16, other nodes in float32. All trials use the
-// decisions and ranges of the first one, so that dq_int8_apply with the precisions of the answer gives the same graph.
-// With adaptive rounding the trials round to the nearest; the answer is then rounded adaptively and measured, and gets
-// more layers in float until it is within the bound. When no trial is within the bound, or the time is over, the answer
-// is the trial with the least loss.
+// known to 1 % of all of them. What is left is computed in float32. All trials use the decisions and ranges of the
+// first one, so that dq_int8_apply with the precisions of the answer gives the same graph. With adaptive rounding the
+// trials round to the nearest; the answer is then rounded adaptively and measured, and gets more layers in float until
+// it is within the bound. When no trial is within the bound, or the time is over, the answer is the trial with the
+// least loss.
 //
 // Statuses are those of dq_int8_apply, dq_sensitivity_measure and dq_accuracy_run.
 dq_status dq_max_drop_apply(dq_graph **answer, const dq_graph *graph, dq_int8_report *int8, dq_max_drop_report *report,

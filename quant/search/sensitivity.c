@@ -252,9 +252,8 @@ static dq_status find_around(sensitivity_study *study, const dq_cost *cost, dq_a
   for (int n = 0; n < graph->node_count; n++) {
     const dq_node *node = graph->nodes[n];
     if (!node->mark) continue;
-    bool product = dq_operator_find(node->domain, node->op_type)->quantization == DQ_QUANTIZE_COMPUTE;
     marked[result->node_count] = node;
-    result->nodes[result->node_count++] = (dq_sensitivity_node){dq_layer_label(node), cost->nodes[n].macs, product};
+    result->nodes[result->node_count++] = (dq_sensitivity_node){dq_layer_label(node), cost->nodes[n].macs};
   }
   for (int s = 0; s < result->count; s++) {
     dq_sensitivity_layer *layer = &result->layers[s];

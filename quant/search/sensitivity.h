@@ -31,7 +31,6 @@ typedef struct dq_sensitivity_layer {
 typedef struct dq_sensitivity_node {
   const char *label;
   int64_t macs;
-  bool product;
 } dq_sensitivity_node;
 
 typedef struct dq_sensitivity {

@@ -325,7 +325,7 @@ refuses_data() { # STATUS SPEC WORDS [OPTION...]
   gives 0 dq-int8 "${decided[@]}" -o a.onnx --all-int8
   judged=$(grep -o "output 'y' has an SQNR of [0-9.]* dB" <<<"$output")
   [ -n "$judged" ]
-  gives 1 dq-int8 "${decided[@]}" -o b.onnx --min-sqnr 200
+  gives 0 dq-int8 "${decided[@]}" -o b.onnx --min-sqnr 200
   has "dq-int8: 0 layers in float: On 9 pictures that nothing was fitted to, $judged"
 }
 
@@ -353,7 +353,8 @@ ruinous() { gives "$1" dq-int8 "$models/small.onnx" --data "npy:$x" --per-tensor
   has "dq-int8: warning: with all layers in 8 bits much is lost. On 3 pictures that nothing was fitted to, output 'y'"
   has "Layers are looked for that should stay in float (--all-int8: none)."
   has "layers in float, within the bounds: On 3 pictures"
-  grep -q '"fp16"' p.json
+  grep -q '"fp32"' p.json
+  run -1 grep -q '"fp16"' p.json
   ruinous 0 -o c.onnx --precision p.json
   cmp b.onnx c.onnx
   ruinous 0 -o c.onnx --threads 3
@@ -396,7 +397,7 @@ ruinous() { gives "$1" dq-int8 "$models/small.onnx" --data "npy:$x" --per-tensor
   has "dq-int8: 2 layers in float avoid half of the noise or more (--all-int8: none). On 9 pictures that nothing was fitted to, output 'y' has an SQNR of 31."
   [ "$(grep -c "by the search" <<<"$output")" -eq 2 ]
   grep -q '"fourth": "fp32"' p.json
-  grep -q '"conv2": "fp16"' p.json
+  grep -q '"conv2": "fp32"' p.json
   gives 0 dq-report b.onnx --ref "$models/far.onnx" --data npy:many.npy --min-sqnr 30
   gives 0 dq-int8 "${far[@]}" -o c.onnx --precision p.json
   cmp b.onnx c.onnx
@@ -448,6 +449,7 @@ ruinous() { gives "$1" dq-int8 "$models/small.onnx" --data "npy:$x" --per-tensor
   ruinous 0 -o b.onnx --min-sqnr 30 --min-agreement 99
   has "layers in float, within the bounds: On 3 pictures"
   ruinous 1 -o b.onnx --min-sqnr 200
+  has "small.onnx: all layers stay in float"
   has "dB, less than 200 dB (--min-sqnr)"
 }
 

@@ -36,7 +36,7 @@ harsh=(--preset vww --method percentile --percentile 90 --symmetric --per-tensor
   gives 0 dq-int8 "$models/small.onnx" --data answers.txt "${harsh[@]}" --max-drop 0 --save-precision p.json -o a.onnx
   has "points lost, within the bound"
   has "top-1   top1  100.0000  100.0000  0.0000  %           40"
-  grep -q '"fp16"' p.json
+  grep -q '"fp32"' p.json
   for threads in 1 3; do
     dq-int8 "$models/small.onnx" --data answers.txt "${harsh[@]}" --max-drop 0 --threads $threads -o b.onnx -q >/dev/null
     cmp a.onnx b.onnx
@@ -62,7 +62,7 @@ hint: a.onnx is written all the same"
   has "dq-int8: --max-drop: no labels: answers are compared with those of the float network"
   has "% of the MACs: agreement 100, 0 points lost, within the bound"
   has "agreement  agreement  100.0000  100.0000  0.0000  %           40"
-  grep -q '"fp16"' p.json
+  grep -q '"fp32"' p.json
 }
 
 # 8 bits round small probabilities to 0, whose logarithm is infinite.

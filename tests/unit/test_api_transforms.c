@@ -229,8 +229,8 @@ static void int8_of_bounded_loss(void **state) {
   for (int again = 0; again < 2; again++) {
     dq_model_int8_facts facts = {.size = sizeof facts};
     assert_int_equal(dq_model_int8(model, dataset, &options, &facts, &api_failure), DQ_CODE_OK);
-    assert_true(facts.held && facts.drop <= 0 && (facts.half_nodes > 0) == !again);
-    assert_true(again ? !facts.left_in_float : facts.left_in_float >= facts.half_nodes);
+    assert_true(facts.held && facts.drop <= 0 && !facts.half_nodes);
+    assert_true((facts.left_in_float > 0) == !again);
     assert_true(again ? facts.nothing_to_do : facts.trials > 1);
     dq_model_cost_facts cost = {.size = sizeof cost};
     assert_int_equal(dq_model_cost(model, NULL, &cost, &api_failure), DQ_CODE_OK);

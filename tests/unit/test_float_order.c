@@ -14,7 +14,7 @@ enum { NODES = 4 };
 
 // Two products a and b of one multiply-accumulate each, an addition c and a pool d, so that a and b cost
 // 1 / 4 + 1 / 2 and the others 1 / 4. The result of a is read by b, that of b by c.
-static dq_sensitivity_node nodes[NODES] = {{"a", 1, true}, {"b", 1, true}, {"c", 0, false}, {"d", 0, false}};
+static dq_sensitivity_node nodes[NODES] = {{"a", 1}, {"b", 1}, {"c", 0}, {"d", 0}};
 static const int around_a[] = {0, 1}, around_b[] = {1, 2};
 
 static dq_sensitivity_effect noise(double share) { return (dq_sensitivity_effect){.relative_noise = share}; }
@@ -110,7 +110,7 @@ static void front_of_four_nodes(void **state) {
 
 // Without noise, and without multiply-accumulates, there is nothing but to leave all of them.
 static void front_without_noise(void **state) {
-  static dq_sensitivity_node empty[] = {{"c", 0, false}, {"d", 0, false}};
+  static dq_sensitivity_node empty[] = {{"c", 0}, {"d", 0}};
   const dq_sensitivity found = {.nodes = empty, .node_count = 2};
   dq_float_ladder ladder;
   dq_error error;
