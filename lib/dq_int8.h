@@ -95,7 +95,7 @@ typedef struct dq_model_int8_facts {
   int rounded;                // layers with adaptive rounding; 0 also where rounding to the nearest was closer
   int absorbed;               // values whose high biases were absorbed
   int searched;               // values whose range was found by search
-  int half_nodes;             // nodes that became float16, by `precision` or max_drop
+  int half_nodes;             // nodes that became float16, by `precision`
   int integer_operators;      // operators that were written on integers, with DQ_FORM_OPERATOR
   // Results of max_drop, min_sqnr and min_agreement: whether the bounds are held (where they are not, the model is the
   // one with the smallest loss), the number of layers left in float, the number of trials of the search, whether the
