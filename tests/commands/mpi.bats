@@ -135,7 +135,7 @@ quantizes() {
   [ "$(grep -c '^dq-int8: process 0 of 2: missing/out.onnx: No such file or directory$' <<<"$stderr")" -eq 1 ]
   gives 2 job 2 dq-int8 "$shapes" "${words[@]}" -o out.onnx --retrain true
   [ "$(grep -c '^dq-int8: --retrain is the work of one process, and this is a job of 2;' <<<"$stderr")" -eq 1 ]
-  gives 1 job 2 dq-int8 "$shapes" "${words[@]}" -o out.onnx --min-sqnr 90
+  gives 1 job 2 dq-int8 "$shapes" "${words[@]}" -o out.onnx --all-int8 --min-sqnr 90
   [ "$(grep -c '^dq-int8: .*--min-sqnr' <<<"$stderr")" -eq 1 ]
 }
 
