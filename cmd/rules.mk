@@ -39,7 +39,8 @@ completions: $(COMPLETIONS) ## shell completions, into build/complete
 
 TREE := $(DESTDIR)$(PREFIX)
 INSTALL ?= install
-# What is installed has no debug information; STRIP=: leaves it in.
+# What is installed has no debug information; STRIP=: leaves it in. The library has no tables for unwinding either: no
+# exception of a caller's callback may pass through C.
 STRIP ?= strip
 DOCUMENTS := README.md CHANGELOG.md LICENSE $(wildcard docs/*.md) \
   $(foreach file,$(wildcard $(addprefix docs/,experiments/* guide/* guide/*/* guide/*/*/*)),$(if $(wildcard $(file)/.),,$(file)))
@@ -60,7 +61,7 @@ install: $(COMMANDS) $(MAN_PAGES) $(COMPLETIONS) $(B)/libdq.a $(B)/dq.pc ## DEST
 	$(STRIP) "$(TREE)/bin/dq"
 	for link in $(LINKS:$(B)/%=%); do ln -sf dq "$(TREE)/bin/$$link" || exit; done
 	$(INSTALL) -m 644 $(B)/libdq.a "$(TREE)/lib"
-	$(STRIP) -g "$(TREE)/lib/libdq.a"
+	$(STRIP) --strip-unneeded -R .comment -R .eh_frame "$(TREE)/lib/libdq.a"
 	$(INSTALL) -m 644 $(B)/dq.pc "$(TREE)/lib/pkgconfig"
 	$(INSTALL) -m 644 $(HEADERS) "$(TREE)/include"
 	$(INSTALL) -m 644 $(MAN_PAGES) "$(TREE)/share/man/man1"
