@@ -1,4 +1,6 @@
 // Plans: what they hold.
+#include <string.h>
+
 #include "lib/exec/plan_internal.h"
 #include "lib/graph/patterns.h"
 
@@ -52,6 +54,15 @@ dq_plan_memory dq_plan_memory_of(const dq_plan *plan) {
 }
 
 int dq_plan_step_count(const dq_plan *plan) { return plan->step_count; }
+
+int dq_plan_step_of(const dq_plan *plan, const char *value) {
+  for (int s = 0; s < plan->step_count; s++) {
+    const dq_node *node = plan->steps[s].op.node;
+    for (int o = 0; o < node->output_count; o++)
+      if (node->outputs[o] && !strcmp(node->outputs[o]->name, value)) return s;
+  }
+  return -1;
+}
 const dq_node *dq_plan_step(const dq_plan *plan, int i, int64_t *nanoseconds) {
   if (nanoseconds) *nanoseconds = plan->steps[i].nanoseconds;
   return plan->steps[i].op.node;

@@ -135,6 +135,9 @@ void dq_plan_set_clock(dq_plan *plan, int64_t (*clock)(void));
 // input that stands twice counts twice, workspace does not count. Shapes that depend on elements are those of the last
 // run; they do not count before the first one.
 int64_t dq_plan_step_bytes(const dq_plan *plan, int i);
+// The step that computes the value of that name; -1: none does, it is an input, follows from constants or was fused
+// away.
+int dq_plan_step_of(const dq_plan *plan, const char *value);
 bool dq_plan_step_integer(const dq_plan *plan, int i); // whether the first input of the step has 8 bits
 double dq_plan_packing_time(const dq_plan *plan);      // seconds that packing took, the last time
 // Writes the run of step `i` for wisdom to text[DQ_RUN_TEXT]: its operator, the algorithm that its dq_conv_setting asks

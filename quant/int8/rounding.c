@@ -11,7 +11,7 @@
 #include "lib/session/pair.h"
 #include "quant/int8/facts.h"
 #include "quant/int8/stages.h"
-#include "quant/int8/rounding_internal.h"
+#include "quant/int8/rounding_walk.h"
 
 const dq_rounded_layer *dq_rounding_find(const dq_rounding *rounding, const char *output) {
   for (int i = 0; i < rounding->count; i++)
@@ -143,26 +143,6 @@ typedef struct rounder {
   double started; // by dq_seconds
 } rounder;
 
-static dq_status sum_pictures(rounder *r, const dq_rounding_layer *layer, dq_layer_sums *sums) {
-  dq_int8_job *job = r->job;
-  const dq_rounding_list *list = &job->rounding;
-  dq_network_pair pair;
-  dq_status status = dq_network_pair_open(&pair, (const dq_graph *[]){r->exact, job->graph},
-                                          (const char *[]){layer->output, layer->node->inputs[0]->name}, job->in->data,
-                                          &job->in->options->shapes, job->in->context, job->error);
-  for (int64_t p = 0; status == DQ_OK && p < r->fitted; p++) {
-    status = dq_network_pair_run(&pair, p, job->error);
-    if (status == DQ_OK)
-      status = dq_layer_sums_add(sums, layer, dq_plan_output(dq_network_pair_plan(&pair, 1), 0),
-                                 dq_plan_output(dq_network_pair_plan(&pair, 0), 0), p, job->in->context, job->error);
-    if (status == DQ_OK) status = dq_check_stop(job->in->context, job->error);
-    dq_progress(job->in->context, r->how ? "rounding again" : "rounding weights",
-                (layer - list->layers) * r->fitted + p + 1, list->count * r->fitted);
-  }
-  dq_network_pair_close(&pair);
-  return status;
-}
-
 // One group of a layer: what becomes of its weights (by how much they move) and biases (NULL: none).
 static dq_status solve_group(const rounder *r, const dq_rounding_layer *layer, const dq_layer_sums *sums, int64_t group,
                              int8_t *offsets, double *bias, dq_arena *arena) {
@@ -185,7 +165,7 @@ static dq_status solve_group(const rounder *r, const dq_rounding_layer *layer, c
   return DQ_OK;
 }
 
-static dq_status round_layer(rounder *r, const dq_rounding_layer *layer, dq_arena *scratch) {
+static dq_status round_layer(rounder *r, dq_rounding_walk *walk, const dq_rounding_layer *layer, dq_arena *scratch) {
   dq_int8_job *job = r->job;
   written *here = &r->written[r->count];
   dq_layer_sums sums;
@@ -195,12 +175,12 @@ static dq_status round_layer(rounder *r, const dq_rounding_layer *layer, dq_aren
   int8_t *offsets = DQ_NEW_ARRAY(job->graph->arena, weights, int8_t);
   double *bias = channels ? DQ_NEW_ARRAY(job->graph->arena, channels, double) : NULL;
   if (!offsets || (channels && !bias)) return dq_fail_memory(job->error, 0);
-  DQ_TRY(dq_layer_sums_open(&sums, layer, r->fitted, scratch, job->error));
-  DQ_TRY(sum_pictures(r, layer, &sums));
+  DQ_TRY(dq_layer_sums_open(&sums, layer, walk->pictures, scratch, job->error));
+  DQ_TRY(dq_rounding_walk_sum(walk, layer, &sums, job->in->context, job->error));
   for (int64_t g = 0; g < layer->groups; g++) DQ_TRY(solve_group(r, layer, &sums, g, offsets, bias, scratch));
   r->rounded[r->count] = (dq_rounded_layer){layer->output, weights, offsets, channels, bias};
   write_layer(here, &r->rounded[r->count++]);
-  return DQ_OK;
+  return dq_rounding_walk_changed(walk, layer, job->error);
 }
 
 static bool out_of_time(const rounder *r) {
@@ -208,18 +188,54 @@ static bool out_of_time(const rounder *r) {
   return limit > 0 && dq_processes_any(dq_processes_of(r->job->in->context), dq_seconds() - r->started > limit);
 }
 
-static dq_status round_layers(rounder *r) {
+// The layers in the order in which the walk comes to them.
+static dq_status order_layers(const rounder *r, const dq_rounding_walk *walk, const dq_rounding_layer ***order) {
   const dq_rounding_list *list = &r->job->rounding;
-  for (int l = 0; l < list->count && !out_of_time(r); l++) {
-    dq_arena *scratch = dq_context_arena(r->job->in->context);
-    dq_status status = scratch ? round_layer(r, &list->layers[l], scratch) : dq_fail_memory(r->job->error, 0);
-    dq_arena_free(scratch);
-    if (status != DQ_OK) return status;
+  int steps = dq_plan_step_count(walk->runners[1].session.plan), count = 0;
+  const dq_rounding_layer **by_step = DQ_NEW_ARRAY(r->job->arena, steps, const dq_rounding_layer *);
+  *order = DQ_NEW_ARRAY(r->job->arena, list->count + 1, const dq_rounding_layer *);
+  if (!by_step || !*order) return dq_fail_memory(r->job->error, 0);
+  for (int l = 0; l < list->count; l++) {
+    int step = dq_rounding_walk_step(walk, &list->layers[l]);
+    if (step >= 0) by_step[step] = &list->layers[l];
   }
-  if (r->count < list->count && out_of_time(r))
-    dq_message(r->job->in->context, DQ_WARNING, "out of time: %s rounding has reached %d of %d layers",
-               r->job->in->options->rounding->name, r->count, list->count);
+  for (int s = 0; s < steps; s++)
+    if (by_step[s]) (*order)[count++] = by_step[s];
   return DQ_OK;
+}
+
+static dq_status round_on(rounder *r, dq_rounding_walk *walk) {
+  const dq_context *context = r->job->in->context;
+  const dq_rounding_layer **order;
+  DQ_TRY(order_layers(r, walk, &order));
+  for (int l = 0; order[l] && !out_of_time(r); l++) {
+    if (!dq_rounding_walk_reaches(walk, order[l])) continue;
+    dq_arena *scratch = dq_context_arena(context);
+    dq_status status = scratch ? round_layer(r, walk, order[l], scratch) : dq_fail_memory(r->job->error, 0);
+    dq_arena_free(scratch);
+    DQ_TRY(status);
+    dq_progress(context, r->how ? "rounding again" : "rounding weights", l + 1, r->job->rounding.count);
+  }
+  return DQ_OK;
+}
+
+static dq_status round_layers(rounder *r) {
+  dq_int8_job *job = r->job;
+  dq_rounding_walk walk;
+  const dq_rounding_walk_input input = {.exact = r->exact,
+                                        .quantized = job->graph,
+                                        .layers = job->rounding.layers,
+                                        .count = job->rounding.count,
+                                        .data = job->in->data,
+                                        .pictures = r->fitted,
+                                        .shapes = &job->in->options->shapes};
+  dq_status status = dq_rounding_walk_open(&walk, &input, job->in->context, job->error);
+  if (status == DQ_OK) status = round_on(r, &walk);
+  dq_rounding_walk_close(&walk);
+  if (status == DQ_OK && r->count < job->rounding.count && out_of_time(r))
+    dq_message(job->in->context, DQ_WARNING, "out of time: %s rounding has reached %d of %d layers",
+               job->in->options->rounding->name, r->count, job->rounding.count);
+  return status;
 }
 
 // Noise of the outputs on the pictures that nothing was fitted to.

@@ -1,8 +1,8 @@
 // Samples of a layer's inputs and outputs, summed for adaptive rounding. Memory depends on the layer only.
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
+#include <stdint.h>
 
+#include "lib/base/sizes.h"
 #include "lib/kernels/gemm/gemm_api.h"
 #include "lib/ops/convolution.h"
 #include "quant/int8/rounding_internal.h"
@@ -43,115 +43,172 @@ dq_status dq_layer_sums_open(dq_layer_sums *sums, const dq_rounding_layer *layer
 
 // ---- Samples of one picture ----
 
+// What one thread works with: of one group, inputs and outputs row by row, an element for each sample.
+typedef struct workspace {
+  float *x, *y;   // [inputs + 1][count], the last row being 1; [outputs][count]
+  float *product; // of rows with rows of x
+  void *scratch;  // of that product
+} workspace;
+
 typedef struct samples {
   const dq_rounding_layer *layer;
+  const dq_layer_sums *sums;
   const dq_tensor *input, *output;
   dq_window window;  // three axes; of a convolution
   int64_t positions; // of the output
   int64_t count;     // taken
-  double phase;      // where the first lies between two
-  float *x, *y;      // count x (inputs + 1) and count x outputs, of one group
+  int64_t *places;   // [count]: positions
+  int64_t *origins;  // [count][3]: where the kernel begins in the input
+  workspace *spaces; // by thread
+  unsigned cpu;
+  dq_pool *pool; // of the loops in one group; NULL: groups are shared among the threads
 } samples;
 
-static int64_t position_of(const samples *set, int64_t s) {
-  return (int64_t)(((double)s + set->phase) * (double)set->positions / (double)set->count);
-}
-
-// What the kernel sees at one output position, channel by channel as the weight has it; padding is 0.
-static void read_patch(const samples *s, int64_t group, int64_t position, float *to) {
-  const dq_window *w = &s->window;
-  int64_t at[3] = {position / (w->output[1] * w->output[2]), position / w->output[2] % w->output[1],
-                   position % w->output[2]};
-  int64_t plane = w->input[0] * w->input[1] * w->input[2];
-  int64_t channels = s->input->dims[1] / s->layer->groups;
-  const float *from = (const float *)s->input->data + group * channels * plane;
-  for (int64_t c = 0; c < channels; c++, from += plane)
-    for (int64_t a = 0; a < w->kernel[0]; a++)
-      for (int64_t b = 0; b < w->kernel[1]; b++)
-        for (int64_t d = 0; d < w->kernel[2]; d++) {
-          int64_t i = at[0] * w->stride[0] - w->begin[0] + a * w->dilation[0];
-          int64_t j = at[1] * w->stride[1] - w->begin[1] + b * w->dilation[1];
-          int64_t k = at[2] * w->stride[2] - w->begin[2] + d * w->dilation[2];
-          bool inside = i >= 0 && i < w->input[0] && j >= 0 && j < w->input[1] && k >= 0 && k < w->input[2];
-          *to++ = inside ? from[(i * w->input[1] + j) * w->input[2] + k] : 0;
-        }
-}
-
-static void read_sample(const samples *set, int64_t group, int64_t s) {
-  int64_t position = position_of(set, s), n = set->layer->inputs, outputs = set->layer->outputs;
-  float *x = set->x + s * (n + 1), *y = set->y + s * outputs;
-  if (set->window.rank) read_patch(set, group, position, x);
-  else memcpy(x, (const float *)set->input->data + position * n, (size_t)n * sizeof *x);
-  x[n] = 1;
-  const float *from = set->output->data;
-  for (int64_t o = 0, all = set->layer->groups * outputs; o < outputs; o++) {
-    int64_t at = group * outputs + o;
-    y[o] = set->window.rank ? from[at * set->positions + position] : from[position * all + at];
+// What one weight of the kernel sees at all samples; padding is 0.
+static void read_tap(const samples *set, int64_t channel, int64_t tap, float *to) {
+  const dq_window *w = &set->window;
+  const int64_t *size = w->input, *kernel = w->kernel;
+  const int64_t by[] = {tap / (kernel[1] * kernel[2]) * w->dilation[0], tap / kernel[2] % kernel[1] * w->dilation[1],
+                        tap % kernel[2] * w->dilation[2]};
+  const float *from = (const float *)set->input->data + channel * size[0] * size[1] * size[2];
+  for (int64_t s = 0; s < set->count; s++) {
+    const int64_t *origin = &set->origins[3 * s];
+    int64_t i = origin[0] + by[0], j = origin[1] + by[1], k = origin[2] + by[2];
+    bool inside = i >= 0 && i < size[0] && j >= 0 && j < size[1] && k >= 0 && k < size[2];
+    to[s] = inside ? from[(i * size[1] + j) * size[2] + k] : 0;
   }
 }
 
-static dq_status open_samples(samples *s, const dq_layer_sums *sums, int64_t picture, const dq_context *context,
-                              dq_error *error) {
-  const dq_rounding_layer *layer = s->layer;
-  dq_convolution shape;
-  if (layer->product.kind == DQ_CONVOLUTION) {
-    const dq_tensor *inputs[] = {s->input, layer->weight};
-    dq_op op = {.context = context, .node = layer->node, .input_count = 2, .inputs = inputs, .error = error};
-    DQ_TRY(dq_convolution_read(&op, 0, 1, DQ_NO_INPUT, &shape));
-    s->window = dq_window_three(&shape.window);
-    s->positions = s->window.output[0] * s->window.output[1] * s->window.output[2];
+typedef struct gathered_group {
+  const samples *set;
+  const workspace *space;
+  int64_t group;
+} gathered_group;
+
+// A row of x, or one of y behind them.
+static void gather_row(void *argument, int64_t row, int thread) {
+  (void)thread;
+  const gathered_group *g = argument;
+  const samples *set = g->set;
+  const dq_rounding_layer *layer = set->layer;
+  int64_t n = layer->inputs, taps = layer->product.taps, count = set->count;
+  float *to = row <= n ? g->space->x + row * count : g->space->y + (row - n - 1) * count;
+  if (row == n) {
+    for (int64_t s = 0; s < count; s++) to[s] = 1;
+  } else if (row < n && set->window.rank) {
+    read_tap(set, g->group * (set->input->dims[1] / layer->groups) + row / taps, row % taps, to);
+  } else if (row < n) {
+    const float *from = set->input->data;
+    for (int64_t s = 0; s < count; s++) to[s] = from[set->places[s] * n + row];
   } else {
-    s->positions = dq_tensor_count(s->input) / layer->inputs;
+    const float *from = set->output->data;
+    int64_t at = g->group * layer->outputs + row - n - 1, all = layer->groups * layer->outputs;
+    for (int64_t s = 0; s < count; s++)
+      to[s] = from[set->window.rank ? at * set->positions + set->places[s] : set->places[s] * all + at];
   }
-  s->count = s->positions < sums->most ? s->positions : sums->most;
-  // The golden ratio spreads the phases of the pictures evenly.
-  s->phase = s->count < s->positions ? fmod((double)picture * 0.6180339887498949, 1) : 0;
-  s->x = dq_context_alloc(context, (size_t)(s->count * (layer->inputs + 1)) * sizeof *s->x);
-  s->y = dq_context_alloc(context, (size_t)(s->count * layer->outputs) * sizeof *s->y);
-  return s->x && s->y ? DQ_OK : dq_fail_memory(error, 0);
 }
 
 // ---- Products ----
 
-// to += A^T X of the samples, A being X or Y with so many columns, by the kernels whose bits are the same on
-// every machine.
-static dq_status add_products(const samples *s, const float *a, int64_t columns, double *to, const dq_context *context,
-                              dq_pool *pool, dq_error *error) {
-  int64_t n = s->layer->inputs + 1;
-  dq_gemm_parameters shape = {.rows = columns,
+static dq_gemm_parameters product_shape(const samples *set, int64_t rows) {
+  int64_t n = set->layer->inputs + 1, count = set->count;
+  return (dq_gemm_parameters){.rows = rows,
                               .columns = n,
-                              .depth = s->count,
-                              .transpose_a = true,
-                              .a_stride = columns,
-                              .b_stride = n,
+                              .depth = count,
+                              .transpose_b = true,
+                              .a_stride = count,
+                              .b_stride = count,
                               .out_stride = n,
                               .alpha = 1};
-  size_t bytes = dq_gemm_f32_scratch_bytes(&shape, context->cpu, dq_pool_threads(pool));
-  float *product = dq_context_alloc(context, (size_t)(columns * n) * sizeof *product);
-  void *scratch = aligned_alloc(64, (bytes | 63) + 1);
-  dq_status status = product && scratch ? DQ_OK : dq_fail_memory(error, (size_t)(columns * n) * sizeof *product);
-  if (status == DQ_OK) {
-    dq_gemm_f32(&shape, context->cpu, a, s->x, NULL, product, scratch, pool);
-    for (int64_t i = 0; i < columns * n; i++) to[i] += (double)product[i];
+}
+
+// to += A X^T of the samples, A being so many rows of X or Y, by the kernels whose bits are the same on every machine.
+static void add_products(const samples *set, const workspace *space, const float *a, int64_t rows, double *to) {
+  const dq_gemm_parameters shape = product_shape(set, rows);
+  dq_gemm_f32(&shape, set->cpu, a, space->x, NULL, space->product, space->scratch, set->pool);
+  for (int64_t i = 0; i < rows * shape.columns; i++) to[i] += (double)space->product[i];
+}
+
+static void add_group(void *argument, int64_t group, int thread) {
+  const samples *set = argument;
+  const workspace *space = &set->spaces[thread];
+  int64_t n = set->layer->inputs + 1, outputs = set->layer->outputs;
+  gathered_group gathered = {set, space, group};
+  dq_pool_run(set->pool, n + outputs, gather_row, &gathered);
+  add_products(set, space, space->x, n, set->sums->grams + group * n * n);
+  add_products(set, space, space->y, outputs, set->sums->responses + group * outputs * n);
+}
+
+// ---- One picture ----
+
+static dq_status find_places(samples *set, int64_t picture, dq_arena *arena, dq_error *error) {
+  const dq_window *w = &set->window;
+  set->count = set->positions < set->sums->most ? set->positions : set->sums->most;
+  set->places = DQ_NEW_ARRAY(arena, set->count, int64_t);
+  set->origins = DQ_NEW_ARRAY(arena, 3 * set->count, int64_t);
+  if (!set->places || !set->origins) return dq_fail_memory(error, 0);
+  // The golden ratio spreads the phases of the pictures evenly.
+  double phase = set->count < set->positions ? fmod((double)picture * 0.6180339887498949, 1) : 0;
+  for (int64_t s = 0; s < set->count; s++) {
+    int64_t at = (int64_t)(((double)s + phase) * (double)set->positions / (double)set->count);
+    set->places[s] = at;
+    if (!w->rank) continue;
+    const int64_t axes[] = {at / (w->output[1] * w->output[2]), at / w->output[2] % w->output[1], at % w->output[2]};
+    for (int i = 0; i < 3; i++) set->origins[3 * s + i] = axes[i] * w->stride[i] - w->begin[i];
   }
-  free(scratch);
-  dq_budget_free(product);
-  return status;
+  return DQ_OK;
+}
+
+static size_t scratch_bytes(const samples *set, int64_t rows) {
+  const dq_gemm_parameters shape = product_shape(set, rows);
+  return dq_gemm_f32_scratch_bytes(&shape, set->cpu, dq_pool_threads(set->pool));
+}
+
+static dq_status open_spaces(samples *set, int threads, dq_arena *arena, dq_error *error) {
+  int64_t n = set->layer->inputs + 1, outputs = set->layer->outputs, rows = n > outputs ? n : outputs;
+  size_t of_inputs = scratch_bytes(set, n), of_outputs = scratch_bytes(set, outputs);
+  size_t bytes = of_inputs > of_outputs ? of_inputs : of_outputs;
+  set->spaces = DQ_NEW_ARRAY(arena, threads, workspace);
+  for (int t = 0; set->spaces && t < threads; t++) {
+    char *scratch = dq_arena_alloc(arena, bytes + 64);
+    workspace *space = &set->spaces[t];
+    *space = (workspace){.x = DQ_NEW_ARRAY(arena, n * set->count, float),
+                         .y = DQ_NEW_ARRAY(arena, outputs * set->count, float),
+                         .product = DQ_NEW_ARRAY(arena, rows * n, float)};
+    if (!scratch || !space->x || !space->y || !space->product)
+      return dq_fail_memory(error, (size_t)(rows * n) * sizeof(float));
+    space->scratch = (void *)dq_round_up((uintptr_t)scratch, 64);
+  }
+  return set->spaces ? DQ_OK : dq_fail_memory(error, 0);
+}
+
+static dq_status add_picture(samples *set, int64_t picture, const dq_context *context, dq_arena *arena,
+                             dq_error *error) {
+  const dq_rounding_layer *layer = set->layer;
+  dq_convolution shape;
+  bool shared = layer->groups > 1;
+  if (layer->product.kind == DQ_CONVOLUTION) {
+    const dq_tensor *inputs[] = {set->input, layer->weight};
+    dq_op op = {.context = context, .node = layer->node, .input_count = 2, .inputs = inputs, .error = error};
+    DQ_TRY(dq_convolution_read(&op, 0, 1, DQ_NO_INPUT, &shape));
+    set->window = dq_window_three(&shape.window);
+    set->positions = set->window.output[0] * set->window.output[1] * set->window.output[2];
+  } else {
+    set->positions = dq_tensor_count(set->input) / layer->inputs;
+  }
+  set->pool = shared ? NULL : context->pool;
+  DQ_TRY(find_places(set, picture, arena, error));
+  DQ_TRY(open_spaces(set, shared ? dq_pool_threads(context->pool) : 1, arena, error));
+  dq_pool_run(shared ? context->pool : NULL, layer->groups, add_group, set);
+  return DQ_OK;
 }
 
 dq_status dq_layer_sums_add(dq_layer_sums *sums, const dq_rounding_layer *layer, const dq_tensor *input,
                             const dq_tensor *output, int64_t picture, const dq_context *context, dq_error *error) {
-  samples set = {.layer = layer, .input = input, .output = output};
-  dq_status status = open_samples(&set, sums, picture, context, error);
-  int64_t n = layer->inputs + 1, outputs = layer->outputs;
-  dq_pool *pool = layer->groups > 1 ? NULL : context->pool;
-  for (int64_t g = 0; status == DQ_OK && g < layer->groups; g++) {
-    for (int64_t s = 0; s < set.count; s++) read_sample(&set, g, s);
-    status = add_products(&set, set.x, n, sums->grams + g * n * n, context, pool, error);
-    if (status == DQ_OK)
-      status = add_products(&set, set.y, outputs, sums->responses + g * outputs * n, context, pool, error);
-  }
-  dq_budget_free(set.y);
-  dq_budget_free(set.x);
+  samples set = {.layer = layer, .sums = sums, .input = input, .output = output, .cpu = context->cpu};
+  dq_arena *arena = dq_context_arena(context);
+  if (!arena) return dq_fail_memory(error, 0);
+  dq_status status = add_picture(&set, picture, context, arena, error);
+  dq_arena_free(arena);
   return status;
 }

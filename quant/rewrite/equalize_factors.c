@@ -135,13 +135,13 @@ static double best_share(const class_facts *facts, double least) {
 }
 
 // Where readers lose by it the range is halved (in decibels) between value and weight, c = sqrt(w f);
-// the other channels are brought to the widest of these.
+// the other channels, and those that weights below LEAST of the largest read, are brought to the widest of these.
 static void share_with_weights(const class_facts *facts, double *factors) {
-  double widest = 0;
+  double widest = 0, least = LEAST * largest(facts->weight, facts->count);
   for (int64_t k = 0; k < facts->count; k++)
-    if (facts->weight[k] > 0) widest = fmax(widest, sqrt(facts->weight[k] / factors[k]));
+    if (facts->weight[k] > least) widest = fmax(widest, sqrt(facts->weight[k] / factors[k]));
   for (int64_t k = 0; k < facts->count; k++)
-    factors[k] *= facts->weight[k] > 0 ? sqrt(facts->weight[k] / factors[k]) : widest;
+    factors[k] *= facts->weight[k] > least ? sqrt(facts->weight[k] / factors[k]) : widest;
 }
 
 // The least factor, or the mean one of the channels that Clip forbids to be scaled, becomes 1.

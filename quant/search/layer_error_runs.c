@@ -5,21 +5,11 @@
 
 // ---- Steps ----
 
-// The step that computes a value; -1: none does, it is an input or was fused away.
-static int step_of(const dq_plan *plan, const char *value) {
-  for (int s = 0; s < dq_plan_step_count(plan); s++) {
-    const dq_node *node = dq_plan_step(plan, s, NULL);
-    for (int o = 0; o < node->output_count; o++)
-      if (node->outputs[o] && !strcmp(node->outputs[o]->name, value)) return s;
-  }
-  return -1;
-}
-
 static void find_steps(dq_layer_error_runs *runs) {
   for (int r = 0; r < runs->row_count; r++) {
     const dq_layer_error_row *row = &runs->rows[r];
-    runs->results[r] = row->result ? step_of(runs->exact.session.plan, row->result) : -1;
-    runs->products[r] = row->product ? step_of(runs->exact.session.plan, row->product) : -1;
+    runs->results[r] = row->result ? dq_plan_step_of(runs->exact.session.plan, row->result) : -1;
+    runs->products[r] = row->product ? dq_plan_step_of(runs->exact.session.plan, row->product) : -1;
     if (runs->products[r] < 0) runs->products[r] = runs->results[r]; // fused with what follows it
   }
 }

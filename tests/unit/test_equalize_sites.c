@@ -228,6 +228,16 @@ static void heads_stay_in_float(void **state) {
 
 // ---- Factors ----
 
+// Finishes the network; the site of its value `a`.
+static void find_site_of_a(network *it, dq_site *site) {
+  network_finish(it);
+  dq_tensor *tensors;
+  dq_error error;
+  assert_int_equal(dq_infer(it->graph, &no_shapes, DQ_INFER_TOLERANT, &it->context, it->arena, &tensors, &error),
+                   DQ_OK);
+  assert_true(dq_site_find(site, it->graph, tensors, network_value(it, "a"), it->arena));
+}
+
 // Channels -1...3 and -4...0.5 of one site: with a share t above 0 they get min(t / 3, 1 - t) and
 // min(2 t, (1 - t) / 4). With powers of 1 the noise is 9 / t^2 + 16 / (1 - t)^2, of the 96ths least at
 // 43: 43 / 288 and 53 / 384, of which the lesser is set to 1: 172 / 159. With a power of 1e-4 the first
@@ -238,13 +248,9 @@ static void factors_by_hand(void **state) {
   network_conv(it, network_value(it, "a"), "b", 2, 2, 3, 2);
   network_conv(it, network_value(it, "b"), "y", 2, 4, 1, 1);
   dq_graph_set_opset(it->graph, "", 13, NULL);
-  network_finish(it);
-  dq_tensor *tensors;
-  dq_error error;
-  assert_int_equal(dq_infer(it->graph, &no_shapes, DQ_INFER_TOLERANT, &it->context, it->arena, &tensors, &error),
-                   DQ_OK);
   dq_site site;
-  assert_true(dq_site_find(&site, it->graph, tensors, network_value(it, "a"), it->arena));
+  dq_error error;
+  find_site_of_a(it, &site);
   assert_true(site.free_readers && site.class_count == 2 && site.value_count == 1);
   double low[] = {1, 4}, high[] = {3, 0.5}, power[] = {1, 1};
   const dq_channel_extents extents = {low, high, power};
@@ -254,6 +260,26 @@ static void factors_by_hand(void **state) {
   power[0] = 1e-4;
   assert_int_equal(dq_site_factors(&site, &extents, NULL, true, factors, it->arena, &error), DQ_OK);
   assert_true(fabsf(factors[0] - 4) < 1e-5f && factors[1] == 1);
+}
+
+// Channels of one range that weights of 1 and of 1e-30 read: both keep their scale, where c = sqrt(w f) alone would make
+// the first 1e15 times as large.
+static void weights_of_nearly_nothing(void **state) {
+  network *it = *state;
+  network_conv(it, network_value(it, "x"), "a", 3, 2, 1, 1);
+  network_conv(it, network_value(it, "a"), "y", 2, 4, 1, 1);
+  dq_graph_set_opset(it->graph, "", 13, NULL);
+  float *weights = dq_graph_find(it->graph, "y_w")->constant->data;
+  for (int o = 0; o < 4; o++) weights[2 * o] = 1, weights[2 * o + 1] = 1e-30f;
+  dq_site site;
+  dq_error error;
+  find_site_of_a(it, &site);
+  assert_true(!site.free_readers && site.class_count == 2);
+  double low[] = {0, 0}, high[] = {1, 1}, power[] = {1, 1};
+  const dq_channel_extents extents = {low, high, power};
+  float factors[2];
+  assert_int_equal(dq_site_factors(&site, &extents, NULL, true, factors, it->arena, &error), DQ_OK);
+  assert_true(factors[0] == 1 && factors[1] == 1);
 }
 
 // A Clip from 0 to M > 0 rectifies; one of zeros alone, or that begins elsewhere, does not, nor does a Relu.
@@ -285,13 +311,9 @@ static void a_quarter_of_the_noise_is_asked_for(void **state) {
   network_node(it, "HardSwish", network_value(it, "a"), NULL, NULL, network_value(it, "m"));
   network_conv(it, network_value(it, "m"), "y", CHANNELS, 4, 1, 1);
   dq_graph_set_opset(it->graph, "", 14, NULL);
-  network_finish(it);
-  dq_tensor *tensors;
-  dq_error error;
-  assert_int_equal(dq_infer(it->graph, &no_shapes, DQ_INFER_TOLERANT, &it->context, it->arena, &tensors, &error),
-                   DQ_OK);
   dq_site site;
-  assert_true(dq_site_find(&site, it->graph, tensors, network_value(it, "a"), it->arena));
+  dq_error error;
+  find_site_of_a(it, &site);
   assert_true(site.argument_count == 1 && site.result_count == 0 && site.reader_count == 0 && site.free_readers);
   for (int clearly = 0; clearly < 2; clearly++) {
     double wide = clearly ? 2.7 : 2.6, low[CHANNELS] = {0}, high[CHANNELS], power[CHANNELS];
@@ -436,6 +458,7 @@ int main(void) {
       TEST(heads_stay_in_float),
       TEST(rectifying_clips),
       TEST(factors_by_hand),
+      TEST(weights_of_nearly_nothing),
       TEST(a_quarter_of_the_noise_is_asked_for),
       TEST(reach_of_sigmoids),
       TEST(range_of_a_softmax),
