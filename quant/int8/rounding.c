@@ -30,17 +30,9 @@ typedef struct written {
   dq_block_rule rule; // that the weights keep to; length 0: none
 } written;
 
-static const dq_node *dequantize_of(const dq_node *node, int i, int type) {
-  const dq_value *value = dq_node_input(node, i);
-  const dq_node *from = value ? value->producer : NULL;
-  if (!from || !dq_node_is(from, "DequantizeLinear")) return NULL;
-  const dq_tensor *elements = from->inputs[0]->constant;
-  return elements && elements->type == type && from->inputs[1]->constant ? from : NULL;
-}
-
 // false when there is a bias that is no int32.
 static bool find_written(written *w, const dq_node *node, dq_arena *arena) {
-  const dq_node *weight = dequantize_of(node, 1, DQ_I8), *bias = dequantize_of(node, 2, DQ_I32);
+  const dq_node *weight = dq_dequantized_input(node, 1, DQ_I8), *bias = dq_dequantized_input(node, 2, DQ_I32);
   if (!weight || (dq_node_input(node, 2) && !bias)) return false;
   *w = (written){.weight = weight->inputs[0]->constant, .scales = weight->inputs[1]->constant};
   w->weight_before = dq_arena_copy(arena, w->weight->data, dq_tensor_bytes(w->weight));
@@ -290,7 +282,7 @@ static void record_blocks(const dq_int8_job *job) {
   for (int l = 0; l < job->rounding.count; l++) {
     const dq_rounding_layer *layer = &job->rounding.layers[l];
     dq_int8_layer *known = dq_int8_layer_of(job, layer->output);
-    const dq_node *weight = dequantize_of(layer->node, 1, DQ_I8);
+    const dq_node *weight = dq_dequantized_input(layer->node, 1, DQ_I8);
     if (!known || !weight) continue;
     const int8_t *elements = weight->inputs[0]->constant->data;
     known->pairs_safe = dq_blocks_allowed(&layer->taps, elements, &pairs);

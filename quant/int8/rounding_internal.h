@@ -20,6 +20,10 @@ typedef struct dq_rounding_layer {
 // means nothing.
 bool dq_rounding_layer_of(dq_rounding_layer *layer, dq_node *node);
 
+// The DequantizeLinear of input `i` whose elements are a constant of this type (dq_dtype) with constant scales; NULL:
+// there is none.
+const dq_node *dq_dequantized_input(const dq_node *node, int i, int type);
+
 // Sums over samples (output positions) of a layer, group after group, with n = inputs + 1, as dq_rounding_task has
 // them.
 typedef struct dq_layer_sums {

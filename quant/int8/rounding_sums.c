@@ -31,6 +31,14 @@ bool dq_rounding_layer_of(dq_rounding_layer *layer, dq_node *node) {
   return layer->inputs <= MOST_INPUTS;
 }
 
+const dq_node *dq_dequantized_input(const dq_node *node, int i, int type) {
+  const dq_value *value = dq_node_input(node, i);
+  const dq_node *from = value ? value->producer : NULL;
+  if (!from || !dq_node_is(from, "DequantizeLinear")) return NULL;
+  const dq_tensor *elements = from->inputs[0]->constant;
+  return elements && elements->type == type && from->inputs[1]->constant ? from : NULL;
+}
+
 dq_status dq_layer_sums_open(dq_layer_sums *sums, const dq_rounding_layer *layer, int64_t pictures, dq_arena *arena,
                              dq_error *error) {
   int64_t n = layer->inputs + 1, wanted = SAMPLES_PER_INPUT * n;

@@ -42,16 +42,9 @@ static int64_t pictures_that_fit(const dq_rounding_walk *walk, int64_t pictures)
 
 // ---- Weights ----
 
-// The DequantizeLinear whose int8 constant is the weight of a product; NULL: there is none.
-static dq_node *dequantize_of(const dq_node *node, int weight) {
-  dq_node *from = node->inputs[weight]->producer;
-  bool fits = from && dq_node_is(from, "DequantizeLinear") && from->inputs[0]->constant && from->inputs[1]->constant;
-  return fits ? from : NULL;
-}
-
 // What the elements of a weight are now, by its scale or those of its output channels.
 static void dequantize(const dq_rounding_layer *layer, dq_tensor *to) {
-  const dq_node *from = dequantize_of(layer->node, layer->product.at.weight);
+  const dq_node *from = dq_dequantized_input(layer->node, layer->product.at.weight, DQ_I8);
   const int8_t *elements = from->inputs[0]->constant->data;
   const float *scales = from->inputs[1]->constant->data;
   bool one = dq_tensor_count(from->inputs[1]->constant) == 1;
@@ -66,8 +59,9 @@ static void dequantize(const dq_rounding_layer *layer, dq_tensor *to) {
 static dq_status fold_weight(dq_rounding_walk *walk, int l, dq_error *error) {
   const dq_rounding_layer *layer = &walk->layers[l];
   const dq_value *result = dq_graph_find(walk->quantized, layer->node->outputs[0]->name);
-  dq_node *from = dequantize_of(result->producer, layer->product.at.weight);
-  if (!from) return DQ_OK;
+  int input = layer->product.at.weight;
+  if (!dq_dequantized_input(result->producer, input, DQ_I8)) return DQ_OK;
+  dq_node *from = result->producer->inputs[input]->producer;
   const dq_tensor *elements = from->inputs[0]->constant;
   dq_tensor *weight = dq_tensor_new(walk->quantized->arena, DQ_F32, elements->rank, elements->dims);
   if (!weight) return dq_fail_memory(error, 0);

@@ -20,11 +20,11 @@ typedef struct dq_rounding_walk {
   const dq_rounding_layer *layers;
   dq_tensor **weights; // by layer: its weight in `quantized`; NULL: as the graph has it
   dq_arena *arena;     // owned
-  void **memory[2];     // [pictures]: what the plans of both are lent
-  size_t bytes[2];      // of one picture
-  int at[2];            // the next step of each
-  int end[2];           // the first step whose shapes depend on elements, which a walk does not reach
-  int64_t pictures;     // that the walk has, spread evenly over those of its input
+  void **memory[2];    // [pictures]: what the plans of both are lent
+  size_t bytes[2];     // of one picture
+  int at[2];           // the next step of each
+  int end[2];          // the first step whose shapes depend on elements, which a walk does not reach
+  int64_t pictures;    // that the walk has, spread evenly over those of its input
 } dq_rounding_walk;
 
 // Opens a walk that begins at the inputs. The members of `input` and the context must outlive the walk, which the

@@ -262,8 +262,8 @@ static void factors_by_hand(void **state) {
   assert_true(fabsf(factors[0] - 4) < 1e-5f && factors[1] == 1);
 }
 
-// Channels of one range that weights of 1 and of 1e-30 read: both keep their scale, where c = sqrt(w f) alone would make
-// the first 1e15 times as large.
+// Channels of one range that weights of 1 and of 1e-30 read: both keep their scale, where c = sqrt(w f) alone would
+// make the first 1e15 times as large.
 static void weights_of_nearly_nothing(void **state) {
   network *it = *state;
   network_conv(it, network_value(it, "x"), "a", 3, 2, 1, 1);

@@ -132,8 +132,8 @@ static void large_weights_change_too(void **state) {
   network_end(&other);
 }
 
-// A convolution of a kernel of 2 of one channel over 1, 2, 4, the last place padded: inputs (1, 2), (2, 4), (4, 0) and a
-// 1 each, outputs 3, 6, 4.
+// A convolution of a kernel of 2 of one channel over 1, 2, 4, the last place padded: inputs (1, 2), (2, 4), (4, 0) and
+// a 1 each, outputs 3, 6, 4.
 static void sums_by_hand(void **state) {
   network *it = *state;
   dq_tensor *w = dq_tensor_new(it->graph->arena, DQ_F32, 3, (int64_t[]){1, 1, 2});
