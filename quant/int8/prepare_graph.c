@@ -6,6 +6,7 @@
 #include "quant/int8/stages.h"
 #include "quant/rewrite/fold_space_to_depth.h"
 #include "quant/rewrite/conv_to_gemm.h"
+#include "quant/rewrite/function_numbers.h"
 #include "quant/rewrite/written_functions.h"
 
 static dq_status fold_affine(dq_graph *graph, dq_error *error) {
@@ -50,6 +51,7 @@ dq_status dq_int8_fold(dq_int8_job *job) {
   DQ_TRY(fold_operands(job->graph, job->in->context, job->error));
   DQ_TRY(fold_affine(job->graph, job->error));
   DQ_TRY(dq_written_functions_fuse(job->graph, job->in->context, job->error));
+  dq_turn_numbers(job->graph);
   return dq_fold_space_to_depth(job->graph, &job->in->options->shapes, job->in->context, job->error);
 }
 

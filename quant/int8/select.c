@@ -5,6 +5,7 @@
 
 #include "lib/graph/patterns.h"
 #include "quant/int8/stages.h"
+#include "quant/rewrite/function_numbers.h"
 
 dq_status dq_int8_open_tables(dq_int8_job *job) {
   dq_graph *graph = job->graph;
@@ -104,6 +105,16 @@ static const char *left_with_product(const dq_int8_options *options, const dq_no
   return product && dq_is_private(input) && !dq_precision_find(options->precision, node)
              ? left_in_float(options, producer)
              : NULL;
+}
+
+// A function and what belongs to it are one table: where a part of it is left in float, rounding in between would cost
+// and bring nothing.
+static const char *left_with_function(const dq_int8_options *options, const dq_node *node) {
+  const char *wish = NULL;
+  if (!dq_is_in_function(node) || dq_precision_find(options->precision, node)) return NULL;
+  for (const dq_node *part = dq_function_first(node); part && !wish; part = dq_function_next(part))
+    wish = left_in_float(options, part);
+  return wish;
 }
 
 static bool is_marked(const dq_int8_job *job, const dq_value *value) {
@@ -209,19 +220,6 @@ static bool has_constants(const dq_int8_job *job, const dq_node *node) {
   return true;
 }
 
-// A Mul or Add with constants by channel beside a function is a part of it: both run in float, as one table by channel.
-static bool belongs_to_function(const dq_node *node) {
-  if (dq_integer_form_of(node) != DQ_FORM_PAIR || !dq_is_float_constant(node->inputs[1]) ||
-      dq_tensor_count(node->inputs[1]->constant) < 2)
-    return false;
-  const dq_node *user = dq_only_user(node->outputs[0]);
-  return rule_of(node->inputs[0]->producer) == DQ_QUANTIZE_TABLE || rule_of(user) == DQ_QUANTIZE_TABLE;
-}
-
-static bool is_function(const dq_node *node) {
-  return rule_of(node) == DQ_QUANTIZE_TABLE || (node && belongs_to_function(node));
-}
-
 // A result that is computed from constants and shapes alone costs nothing at run time.
 static bool is_known(const dq_int8_job *job, const dq_node *node) {
   for (int i = 0; i < node->output_count; i++)
@@ -247,9 +245,10 @@ static const char *select_node(dq_int8_job *job, const dq_node *node, dq_quantiz
   if (is_known(job, node)) return "";
   const char *wish = left_in_float(job->in->options, node);
   if (!wish && rule == DQ_QUANTIZE_ABSORB) wish = left_with_product(job->in->options, node);
+  if (!wish) wish = left_with_function(job->in->options, node);
   if (wish) return wish;
   if (is_left_behind_products(job, node, rule)) return "behind the last product";
-  if (belongs_to_function(node)) rule = DQ_QUANTIZE_TABLE;
+  if (dq_is_in_function(node)) rule = DQ_QUANTIZE_TABLE;
   switch (rule) {
   case DQ_QUANTIZE_COMPUTE: return select_compute(job, node);
   case DQ_QUANTIZE_COMBINE: return select_combine(job, node);
@@ -257,7 +256,7 @@ static const char *select_node(dq_int8_job *job, const dq_node *node, dq_quantiz
   case DQ_QUANTIZE_TABLE:
     if (!has_constants(job, node)) return "an operand is not constant";
     if (node->output_count > 1 || dq_node_int(node, "training_mode", 0)) return "training";
-    if (is_function(node->inputs[0]->producer) && absorb(job, node)) return NULL;
+    if (dq_is_in_function(node->inputs[0]->producer) && absorb(job, node)) return NULL;
     break;
   case DQ_QUANTIZE_ABSORB:
     if (absorb(job, node)) return NULL;

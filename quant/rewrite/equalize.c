@@ -36,8 +36,9 @@ static bool is_worth_it(const dq_site *site) { return site->free_readers || !sit
 // The value that a node reads and that may be scaled; NULL: none. Arguments of functions in the head are left to
 // find_heads.
 static dq_value *site_start(const dq_node *node, const bool *in_head) {
-  dq_value *value = is_reader(node) || dq_is_site_function(node) ? dq_node_input(node, 0) : NULL;
-  return value && !(dq_is_site_function(node) && in_head[value->index]) ? value : NULL;
+  bool function = dq_begins_site_function(node);
+  dq_value *value = is_reader(node) || function ? dq_node_input(node, 0) : NULL;
+  return value && !(function && in_head[value->index]) ? value : NULL;
 }
 
 static dq_status find_sites(site_list *list, const dq_graph *graph, const dq_tensor *tensors, const bool *in_head,

@@ -4,6 +4,7 @@
 
 #include "lib/schedule/infer.h"
 #include "quant/rewrite/equalize.h"
+#include "quant/rewrite/function_numbers.h"
 
 // Channels that must have the same factor are one class: the channels that an addition joins, or a channel in front of
 // and behind a Concat. Without such operators each channel of a value is a class.
@@ -20,10 +21,11 @@ typedef struct dq_silu {
   int value; // which of the site's values y is
 } dq_silu;
 
-// A function of each element that factors do not pass (HardSwish, Gelu). A multiplication by channel in front of it
-// divides its argument by the factors, one behind it multiplies its result; both run in float with the function.
+// A function of each element that factors do not pass (HardSwish, Gelu), with the numbers around it
+// (quant/rewrite/function_numbers.h). A multiplication by channel in front of it divides its argument by the factors,
+// one behind it multiplies its result; both run in float with the function.
 typedef struct dq_site_function {
-  dq_node *node;
+  dq_node *node; // its first node, as an argument of the site, or its last one
   int value; // which of the site's values it reads or computes
 } dq_site_function;
 
@@ -50,8 +52,9 @@ bool dq_site_find(dq_site *site, const dq_graph *graph, const dq_tensor *tensors
 // of dq_output_head_values.
 bool dq_output_head_site(dq_site *site, const dq_graph *graph, const dq_tensor *tensors, const bool *in_head,
                          dq_value *value, dq_arena *arena);
-// Whether a node is a function of each element of its only input, the same in all channels, that no factor passes.
-bool dq_is_site_function(const dq_node *node);
+// Whether a node is the first one of a function, with the numbers around it, of each element of its first input, the
+// same in all channels, that no factor passes.
+bool dq_begins_site_function(const dq_node *node);
 // Whether a reader has a scale for every channel that it reads: a depthwise convolution in its weight, a normalization
 // because it is not quantized.
 bool dq_reader_is_free(const dq_site *site, const dq_node *node);

@@ -68,11 +68,12 @@ static dq_value *add_factors(dq_graph *graph, int at, dq_value *x, const dq_site
   return added ? result : NULL;
 }
 
-// The function reads x' / c where it read x, of which x' = c x is left.
+// The node reads x' / c where it read x, of which x' = c x is left.
 static dq_status divide_argument(dq_graph *graph, dq_node *function, const dq_site_value *shape, const double *factors,
                                  dq_restated *restated, dq_error *error) {
   dq_value *x = function->inputs[0];
-  dq_value **inputs = DQ_NEW_ARRAY(graph->arena, 1, dq_value *);
+  dq_value **inputs =
+      dq_arena_copy(graph->arena, function->inputs, (size_t)function->input_count * sizeof *function->inputs);
   dq_value *result = add_factors(graph, function->index, x, shape, factors, DIVIDE, x->name, NULL);
   if (!result || !inputs) return dq_fail_memory(error, 0);
   inputs[0] = result;
@@ -81,7 +82,7 @@ static dq_status divide_argument(dq_graph *graph, dq_node *function, const dq_si
   return DQ_OK;
 }
 
-// The function writes to a new value, of which c x is what all that read its result read.
+// The node writes to a new value, of which c x is what all that read its result read.
 static dq_status multiply_result(dq_graph *graph, dq_node *function, const dq_site_value *shape, const double *factors,
                                  dq_restated *restated, dq_error *error) {
   dq_value *y = function->outputs[0];

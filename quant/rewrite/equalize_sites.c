@@ -170,13 +170,36 @@ static bool is_gate_of_silu(const dq_node *node) {
 }
 
 // A function of each element of its first input that is the same in all channels and that no factor passes.
-bool dq_is_site_function(const dq_node *node) {
+static bool is_site_function(const dq_node *node) {
   const dq_operator *row = dq_operator_find(node->domain, node->op_type);
   unsigned needed = DQ_OP_ELEMENTWISE | DQ_OP_UNIFORM;
   if (!row || row->quantization != DQ_QUANTIZE_TABLE || (row->flags & needed) != needed ||
       (row->flags & DQ_OP_HOMOGENEOUS))
     return false;
   return node->input_count == 1 && node->output_count == 1 && !is_gate_of_silu(node);
+}
+
+// Whether the node is such a function or a number around one.
+static bool is_part_of_function(const dq_node *node) {
+  if (!node) return false;
+  if (!dq_adds_number(node)) return is_site_function(node);
+  const dq_node *before = dq_before_numbers(node), *behind = dq_behind_numbers(node);
+  return (before && is_site_function(before)) || (behind && is_site_function(behind));
+}
+
+// Whether the value is not rounded, as it lies between a function and numbers around it.
+static bool is_inside_function(const dq_value *value) {
+  const dq_node *user = dq_only_user(value), *producer = value->producer;
+  return user && is_part_of_function(user) && is_part_of_function(producer) &&
+         (dq_adds_number(user) || dq_adds_number(producer));
+}
+
+bool dq_begins_site_function(const dq_node *node) {
+  return is_part_of_function(node) && !is_inside_function(node->inputs[0]);
+}
+
+static bool ends_site_function(const dq_node *node) {
+  return is_part_of_function(node) && !is_inside_function(node->outputs[0]);
 }
 
 // The operand that `node` scales as a whole: of Mul(x, Sigmoid(...)) it is x, of a MatMul with a
@@ -279,7 +302,7 @@ static bool join_producer(finder *find, const dq_value *value) {
     site->writers[site->writer_count++] = node;
     return node->outputs[0] == value;
   }
-  if (dq_is_site_function(node)) {
+  if (ends_site_function(node)) {
     site->results[site->result_count++] = (dq_site_function){node, find->place[value->index]};
     return true;
   }
@@ -291,7 +314,7 @@ static bool join_producer(finder *find, const dq_value *value) {
 
 static bool join_user(finder *find, const dq_value *value, dq_node *node) {
   dq_site *site = find->site;
-  if (dq_is_site_function(node)) {
+  if (dq_begins_site_function(node)) {
     site->arguments[site->argument_count++] = (dq_site_function){node, find->place[value->index]};
     return true;
   }

@@ -4,6 +4,7 @@
 
 #include "lib/document/raise_opset.h"
 #include "lib/ops/operator.h"
+#include "quant/rewrite/function_numbers.h"
 
 enum { OPSET_HARD_SWISH = 14, DEEPEST = 4, MOST_NODES = 8 };
 
@@ -17,13 +18,6 @@ typedef struct product {
 } product;
 
 static bool near(double number, double expected) { return fabs(number - expected) <= 1e-6 * fabs(expected); }
-
-// One number that does not add dimensions to what it is combined with.
-static bool read_number(const dq_value *value, double *number) {
-  if (!dq_is_float_constant(value) || dq_tensor_count(value->constant) != 1 || value->constant->rank > 1) return false;
-  *number = dq_tensor_get(value->constant, 0);
-  return true;
-}
 
 static bool list(product *all, dq_node *node) {
   if (all->count == MOST_NODES) return false;
@@ -41,7 +35,7 @@ static const dq_value *read_shifted(const dq_value *value) {
   const dq_node *node = value->producer;
   double number;
   for (int i = 0; node && dq_node_is(node, "Add") && dq_is_private(value) && i < 2; i++)
-    if (read_number(node->inputs[1 - i], &number) && near(number, 3)) return node->inputs[i];
+    if (dq_read_number(node->inputs[1 - i], &number) && near(number, 3)) return node->inputs[i];
   return NULL;
 }
 
@@ -68,7 +62,7 @@ static bool read_operands(product *all, dq_node *node, int depth) {
   double divisor;
   if (dq_node_is(node, "Mul"))
     return read_factor(all, node->inputs[0], depth) && read_factor(all, node->inputs[1], depth);
-  if (!dq_node_is(node, "Div") || !read_number(node->inputs[1], &divisor)) return false;
+  if (!dq_node_is(node, "Div") || !dq_read_number(node->inputs[1], &divisor)) return false;
   all->number /= divisor;
   return read_factor(all, node->inputs[0], depth);
 }
@@ -76,7 +70,7 @@ static bool read_operands(product *all, dq_node *node, int depth) {
 // Multiplies the product by a value: a number, a gate, a product of these, or x.
 static bool read_factor(product *all, const dq_value *value, int depth) {
   double number;
-  if (read_number(value, &number)) return all->number *= number, true;
+  if (dq_read_number(value, &number)) return all->number *= number, true;
   dq_node *node = value->producer;
   product before = *all;
   if (node && depth < DEEPEST && dq_is_private(value)) {

@@ -6,6 +6,7 @@
 #include "lib/measure/cost.h"
 #include "lib/verdict/output_error.h"
 #include "quant/int8/stages.h"
+#include "quant/rewrite/function_numbers.h"
 #include "quant/search/layer_error_runs.h"
 
 // One row: the values it stands for, by index.
@@ -243,6 +244,16 @@ static bool touches(const sensitivity_study *study, const dq_node *node, int res
   return false;
 }
 
+// Whether the node reads or writes the result, or a part of the same function does, as these are left in float
+// together.
+static bool stands_around(const sensitivity_study *study, const dq_node *node, int result) {
+  if (touches(study, node, result)) return true;
+  if (!dq_is_in_function(node)) return false;
+  for (const dq_node *part = dq_function_first(node); part; part = dq_function_next(part))
+    if (touches(study, part, result)) return true;
+  return false;
+}
+
 static dq_status find_around(sensitivity_study *study, const dq_cost *cost, dq_arena *arena) {
   const dq_graph *graph = study->job.graph;
   dq_sensitivity *result = study->result;
@@ -261,7 +272,7 @@ static dq_status find_around(sensitivity_study *study, const dq_cost *cost, dq_a
     if (!around) return no_memory(study);
     layer->around = around, layer->product = -1;
     for (int n = 0; n < result->node_count; n++) {
-      if (study->sites[s].result >= 0 && touches(study, marked[n], study->sites[s].result))
+      if (study->sites[s].result >= 0 && stands_around(study, marked[n], study->sites[s].result))
         around[layer->around_count++] = n;
       if (study->sites[s].product >= 0 && marked[n]->outputs[0]->index == study->sites[s].product) layer->product = n;
     }

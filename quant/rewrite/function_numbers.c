@@ -1,0 +1,66 @@
+#include "quant/rewrite/function_numbers.h"
+
+bool dq_read_number(const dq_value *value, double *number) {
+  if (!dq_is_float_constant(value) || dq_tensor_count(value->constant) != 1 || value->constant->rank > 1) return false;
+  *number = dq_tensor_get(value->constant, 0);
+  return true;
+}
+
+bool dq_adds_number(const dq_node *node) {
+  double number;
+  return node && node->input_count == 2 && dq_integer_form_of(node) == DQ_FORM_PAIR &&
+         dq_read_number(node->inputs[1], &number);
+}
+
+const dq_node *dq_before_numbers(const dq_node *node) {
+  do {
+    const dq_value *value = dq_node_input(node, 0);
+    node = value && dq_is_private(value) ? value->producer : NULL;
+  } while (dq_adds_number(node));
+  return node;
+}
+
+const dq_node *dq_behind_numbers(const dq_node *node) {
+  do {
+    const dq_value *value = dq_node_output(node, 0);
+    node = value ? dq_only_user(value) : NULL;
+  } while (dq_adds_number(node));
+  return node;
+}
+
+static bool is_function(const dq_node *node) {
+  const dq_operator *row = node ? dq_operator_find(node->domain, node->op_type) : NULL;
+  return row && row->quantization == DQ_QUANTIZE_TABLE;
+}
+
+bool dq_is_in_function(const dq_node *node) {
+  if (!node || is_function(node)) return node != NULL;
+  if (dq_integer_form_of(node) != DQ_FORM_PAIR || !dq_is_float_constant(node->inputs[1]) ||
+      !(dq_adds_number(node) || dq_tensor_count(node->inputs[1]->constant) > 1))
+    return false;
+  return is_function(dq_before_numbers(node)) || is_function(dq_behind_numbers(node));
+}
+
+const dq_node *dq_function_first(const dq_node *node) {
+  while (dq_is_private(node->inputs[0]) && dq_is_in_function(node->inputs[0]->producer))
+    node = node->inputs[0]->producer;
+  return node;
+}
+
+const dq_node *dq_function_next(const dq_node *node) {
+  const dq_node *next = dq_only_user(node->outputs[0]);
+  return dq_is_in_function(next) ? next : NULL;
+}
+
+void dq_turn_numbers(dq_graph *graph) {
+  double number;
+  for (int n = 0; n < graph->node_count; n++) {
+    dq_node *node = graph->nodes[n];
+    if ((!dq_node_is(node, "Add") && !dq_node_is(node, "Mul")) || node->input_count != 2 ||
+        !dq_read_number(node->inputs[0], &number) || dq_read_number(node->inputs[1], &number))
+      continue;
+    dq_value *first = node->inputs[0];
+    node->inputs[0] = node->inputs[1];
+    node->inputs[1] = first;
+  }
+}

@@ -1,0 +1,30 @@
+// Numbers around a function of each element, a f(b x + c) + d, are a part of it: the value is rounded at the ends of
+// the whole alone, as one table, and factors by channel pass around the whole.
+#ifndef DQ_QUANT_FUNCTION_NUMBERS_H
+#define DQ_QUANT_FUNCTION_NUMBERS_H
+
+#include "lib/ops/operator.h"
+
+// One number that does not add dimensions to what it is combined with.
+bool dq_read_number(const dq_value *value, double *number);
+
+// Whether the node is an Add, Sub or Mul with a number as its second operand.
+bool dq_adds_number(const dq_node *node);
+// From a node on, over operators with a number whose results nothing else reads: the node whose result the first of
+// them reads, such as a function (NULL: the value is no result of a node that only the next one reads).
+const dq_node *dq_before_numbers(const dq_node *node);
+// Likewise forwards: the node that reads the result of the last of them, and nothing else does (NULL: there is none).
+const dq_node *dq_behind_numbers(const dq_node *node);
+
+// Whether the node is a function of each element, or belongs to one: an Add, Sub or Mul with a number, or with
+// constants by channel, beside it; other numbers may stand between. All of it runs in float as one table (by channel).
+bool dq_is_in_function(const dq_node *node);
+// The first and the next node of the function that a node belongs to, in the order they run (NULL: there is no next
+// one). Functions of functions are one.
+const dq_node *dq_function_first(const dq_node *node);
+const dq_node *dq_function_next(const dq_node *node);
+
+// Makes the number the second operand of Add and Mul, where it is the first.
+void dq_turn_numbers(dq_graph *graph);
+
+#endif
