@@ -173,6 +173,15 @@ double dq_verdict_agreement(const dq_verdict *verdict) {
   return worst ? dq_answers_agreement(&worst->answers) : NAN;
 }
 
+double dq_verdict_sequences(const dq_verdict *verdict) {
+  double lowest = NAN;
+  for (int i = 0; i < verdict->count; i++) {
+    const dq_answers *answers = &verdict->parts[i].answers;
+    if (answers->kind == DQ_ANSWER_SEQUENCE) lowest = fmin(dq_answers_agreement(answers), lowest);
+  }
+  return lowest;
+}
+
 bool dq_verdict_is_doubtful(const dq_verdict *verdict) { return dq_verdict_sqnr(verdict) < DOUBTFUL_SQNR; }
 
 bool dq_verdict_is_ruinous(const dq_verdict *verdict) {

@@ -63,6 +63,8 @@ dq_status dq_verdict_conclude(dq_verdict *verdict, dq_verdict_data kind, const d
 // stands for answers that can be compared.
 double dq_verdict_sqnr(const dq_verdict *verdict);
 double dq_verdict_agreement(const dq_verdict *verdict);
+// The lowest agreement in percent of an output that stands for sequences of classes (texts). NAN: none does.
+double dq_verdict_sequences(const dq_verdict *verdict);
 
 // What a verdict must reach; -INFINITY: no bound.
 typedef struct dq_verdict_bounds {

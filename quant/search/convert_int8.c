@@ -86,12 +86,16 @@ static dq_status take_found(conversion *c, const dq_int8_report *found) {
   return apply_found(c, &c->whole_report, found);
 }
 
-// Leaves layers in float until the bounds hold. With `wanted` (NULL: none) the answer stays as it is where they do not
-// gain that.
+#define CHEAP_MACS 0.1 // share of the multiply-accumulates in float that is not much
+
+// Leaves layers in float until the bounds hold, with few multiply-accumulates where these are enough. With `wanted`
+// (NULL: none) the answer stays as it is where they do not gain that.
 static dq_status leave_layers(conversion *c, const dq_verdict_bounds *bounds, const dq_float_gain *wanted) {
+  static const dq_float_budget cheap = {.nodes = INT_MAX, .macs = CHEAP_MACS};
   const dq_max_drop_options search = {.int8 = c->options->int8,
                                       .data = c->options->data,
                                       .bounds = bounds,
+                                      .first = wanted ? NULL : &cheap,
                                       .whole = &c->whole_report,
                                       .wanted = wanted,
                                       .time_limit = c->options->time_limit};
@@ -125,15 +129,22 @@ static dq_status leave_some(conversion *c, const dq_float_gain *wanted, const ch
   return DQ_OK;
 }
 
+// A text is wrong with its first wrong symbol, so that texts are lost at SQNRs that are good enough for classes.
+static bool loses_sequences(const conversion *c) {
+  static const double WANTED = 95; // percent
+  return dq_verdict_sequences(&c->report->verdict) < WANTED;
+}
+
 // Leaves a few cheap layers in float where these make half of the noise of the worst part, and more where much is lost
-// nevertheless and these gain more.
+// nevertheless and these gain more. The few pictures that judge cannot tell how much is enough, so that it is all that
+// the budget allows.
 static dq_status improve(conversion *c) {
-  static const dq_float_gain FEW = {{.nodes = 4, .macs = 0.04}, .share = 0.1, .gain = 3, .enough = -INFINITY};
-  dq_float_gain more = {{.nodes = INT_MAX, .macs = 0.1}, .share = 0.02, .gain = 1, .enough = 20};
+  static const dq_float_gain FEW = {{.nodes = 4, .macs = 0.04}, .share = 0.1, .gain = 3};
+  dq_float_gain more = {{.nodes = INT_MAX, .macs = CHEAP_MACS}, .share = 0.02, .gain = 1, .all = true};
   if (!is_improvable(c)) return DQ_OK;
-  if (!dq_verdict_is_doubtful(&c->report->verdict)) return DQ_OK;
-  DQ_TRY(leave_some(c, &FEW, "half of the noise or more"));
-  if (!dq_verdict_is_doubtful(&c->report->verdict)) return DQ_OK;
+  if (dq_verdict_is_doubtful(&c->report->verdict)) DQ_TRY(leave_some(c, &FEW, "half of the noise or more"));
+  more.sequences = loses_sequences(c);
+  if (!more.sequences && !dq_verdict_is_doubtful(&c->report->verdict)) return DQ_OK;
   more.gain += c->found->gain;
   return leave_some(c, &more, "much of the noise");
 }

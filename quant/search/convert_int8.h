@@ -25,7 +25,8 @@ typedef struct dq_convert_options {
 //
 // Where the verdict is neither, but a part is below 20 dB on 8 pictures or more and there are no bounds, at most 4
 // nodes with at most 4 % of the multiply-accumulates stay in float if the lowest SQNR rises by 3 dB for them; a note
-// reports it. all_int8 and the rest forbid that as well.
+// reports it. Where it is still below 20 dB, or fewer than 95 % of the sequences of an output are kept, at most 10 % of
+// the multiply-accumulates stay in float if it rises by 1 dB. all_int8 and the rest forbid that as well.
 //
 // The verdict is measured on `eval` where that is given, at most 64 pictures; else it is that of the trials; else it is
 // measured on the pictures of `data` that judge trials, or on noise from context->seed. A network that dq cannot run

@@ -23,7 +23,7 @@ typedef struct float_search {
   dq_data *trial_data;                       // with bounds of a verdict: the data in the order of trials
   dq_evaluator evaluator;                    // likewise
   double whole_noise[DQ_EVALUATED_PICTURES]; // by picture, of all layers in 8 bits; likewise
-  double whole_sqnr;                         // the lowest, likewise
+  double whole_sqnr, whole_sequences;        // the lowest ones, likewise
   bool as_file;                              // trials have the ranges of the file: those of all pictures
   dq_sensitivity found;
   dq_float_ladder ladder;     // that is climbed
@@ -123,8 +123,12 @@ static bool gains_enough(float_search *search, const outcome *trial, const doubl
   if (!trial->left) {
     memcpy(search->whole_noise, noise, (size_t)pictures * sizeof *noise);
     search->whole_sqnr = -trial->loss;
+    search->whole_sequences = dq_verdict_sequences(&trial->verdict);
     return false;
   }
+  if (search->options->wanted->sequences && -trial->loss >= search->whole_sqnr &&
+      dq_verdict_sequences(&trial->verdict) > search->whole_sequences)
+    return true;
   return -trial->loss >= search->whole_sqnr + search->options->wanted->gain &&
          dq_noise_fell(search->whole_noise, noise, pictures, DQ_TWO_STANDARD_ERRORS);
 }
@@ -141,8 +145,7 @@ static dq_status measure_verdict(float_search *search, const dq_graph *graph, ou
   trial->loss = -dq_verdict_sqnr(&trial->verdict);
   trial->gains = gains_enough(search, trial, noise);
   trial->within = trial->gains && !dq_verdict_is_ruinous(&trial->verdict) &&
-                  dq_verdict_holds(&trial->verdict, search->options->bounds) &&
-                  (!search->options->wanted || -trial->loss >= search->options->wanted->enough);
+                  dq_verdict_holds(&trial->verdict, search->options->bounds);
   dq_message(search->context, search->options->wanted ? DQ_DETAIL : DQ_NOTE, "%d layers in float%s: %s", trial->left,
              trial->within ? ", within the bounds" : "", dq_verdict_text(&trial->verdict, text, sizeof text));
   return DQ_OK;
@@ -202,11 +205,10 @@ static dq_status bisect(float_search *search, bool takes, int low, int *high, do
   return DQ_OK;
 }
 
-// 1, 2, 4, ... rungs until one holds, then bisection. *rung: 0 when not even the last one does. Where an SQNR that is
-// enough is asked for, the last one comes first, as it is the answer where none reaches that.
-static dq_status find_rung(float_search *search, bool takes, int *rung) {
-  const dq_float_gain *wanted = search->options->wanted;
-  int low = 0, high = wanted && wanted->enough > -INFINITY ? search->ladder.count : 1;
+// 1, 2, 4, ... rungs until one holds, or with `last_first` the last one, then bisection. *rung: 0 when not even the
+// last one does.
+static dq_status find_rung(float_search *search, bool takes, bool last_first, int *rung) {
+  int low = 0, high = last_first ? search->ladder.count : 1;
   bool within;
   for (*rung = 0; !*rung && !out_of_time(search);) {
     DQ_TRY(try_rung(search, high, NULL, takes, &within));
@@ -242,9 +244,8 @@ static dq_status measure_layers(float_search *search) {
 }
 
 // The steps of the order as rungs.
-static dq_status open_order(float_search *search) {
+static dq_status open_order(float_search *search, const dq_float_budget *most) {
   dq_float_order order;
-  const dq_float_budget *most = search->options->wanted ? &search->options->wanted->most : NULL;
   DQ_TRY(dq_float_order_find(&order, &search->found, most, search->arena, search->error));
   search->ladder = (dq_float_ladder){DQ_NEW_ARRAY(search->arena, order.steps, dq_float_rung), order.steps};
   if (!search->ladder.rungs) return dq_fail_memory(search->error, 0);
@@ -252,6 +253,25 @@ static dq_status open_order(float_search *search) {
     search->ladder.rungs[s] =
         (dq_float_rung){order.nodes, order.ends[s], dq_float_share(&search->found, order.nodes, order.ends[s])};
   return DQ_OK;
+}
+
+// The rung of the order with which the bounds hold; 0: there is none. Of two orders the one within a budget comes
+// first. Its last rung tells whether it will do.
+static dq_status climb_order(float_search *search, bool takes, int *rung) {
+  const dq_max_drop_options *options = search->options;
+  const dq_float_budget *first = options->wanted ? &options->wanted->most : options->first;
+  bool within;
+  *rung = 0;
+  DQ_TRY(open_order(search, first));
+  if (search->ladder.count && options->wanted && options->wanted->all)
+    return try_rung(search, search->ladder.count, NULL, takes, &within);
+  if (search->ladder.count) DQ_TRY(find_rung(search, takes, first && !options->wanted, rung));
+  if (*rung || !first || options->wanted || out_of_time(search)) return DQ_OK;
+  dq_message(search->context, DQ_NOTE,
+             "no layers with at most %.0f %% of the multiply-accumulates reach the bounds in float, more are tried",
+             100 * first->macs);
+  DQ_TRY(open_order(search, NULL));
+  return search->ladder.count ? find_rung(search, takes, false, rung) : DQ_OK;
 }
 
 // On the front, below a rung of the order that holds: *rung becomes one of the front where a choice of that holds too.
@@ -290,7 +310,7 @@ static dq_status judge_without_judges(float_search *search) {
 // Where the answer gains what is wanted, it is judged once more.
 static dq_status judge_gain(float_search *search) {
   dq_max_drop_report *report = search->report;
-  report->gained = report->held || (report->gained && search->options->wanted->enough > -INFINITY);
+  report->gained = report->held || (report->gained && search->options->wanted->all);
   report->gain = report->gained ? -report->drop - search->whole_sqnr : 0;
   return report->gained ? judge_without_judges(search) : DQ_OK;
 }
@@ -325,9 +345,8 @@ static dq_status run_search(float_search *search) {
   bool rounds = rounds_answer(search);
   int rung;
   DQ_TRY(measure_layers(search));
-  DQ_TRY(open_order(search));
+  DQ_TRY(climb_order(search, !rounds, &rung));
   if (!search->ladder.count) return DQ_OK;
-  DQ_TRY(find_rung(search, !rounds, &rung));
   if (search->options->wanted) return judge_gain(search);
   if (rung && !search->options->bounds) DQ_TRY(climb_front(search, !rounds, &rung));
   return rounds ? round_answer(search, rung ? rung : search->ladder.count) : DQ_OK;

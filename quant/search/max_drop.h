@@ -11,9 +11,8 @@ typedef struct dq_float_gain {
   dq_float_budget most; // that stays in float
   double share;         // layers that make less than this share of the noise are not ranked, which saves time; 0 to 1
   double gain;          // dB by which the lowest SQNR must rise
-  // dB that are enough: of the beginnings of the order that gain so much, the shortest that reaches this is taken, and
-  // the whole order where it does not. -INFINITY: the shortest.
-  double enough;
+  bool all;             // the whole order is the answer; else its shortest beginning that gains so much
+  bool sequences; // more kept sequences (dq_verdict_sequences) with no lower SQNR are a gain as well
 } dq_float_gain;
 
 typedef struct dq_max_drop_options {
@@ -29,6 +28,9 @@ typedef struct dq_max_drop_options {
   // and `before` are not read. Trials take ranges from some pictures of `data` and are judged on others
   // (dq_trial_order). NULL: `drop` is the bound.
   const dq_verdict_bounds *bounds;
+  // With `bounds` and without `wanted`: steps within this budget come first, and others only where no beginning of
+  // these reaches the bounds, which a note reports. NULL: none.
+  const dq_float_budget *first;
   const dq_int8_report *whole; // with `bounds`: the report of the network with all layers in 8 bits
   // The search stays within this, and noise must fall picture by picture as well (DQ_TWO_STANDARD_ERRORS). Trials have
   // the ranges of the file then, so that they need no calibration; the verdict of the answer is that of one more trial
@@ -43,7 +45,7 @@ typedef struct dq_max_drop_report {
   dq_result after;    // figures of the answer; count 0 with bounds of a verdict
   dq_verdict verdict; // of the answer, with bounds of a verdict
   dq_verdict as_file; // with `wanted`: the same with the ranges of the file
-  bool held;          // whether the loss is within the bound; with `wanted` whether it is, and the SQNR is enough
+  bool held;          // whether the loss is within the bound; with `wanted` whether it gains that too
   bool gained;        // with `wanted`: whether the answer gains what it must
   double gain;  // with `wanted`, of an answer that does: dB by which the lowest SQNR rises, with the file's ranges
   bool stopped; // the time limit ended the search; the answer is the best trial

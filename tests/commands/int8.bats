@@ -411,15 +411,15 @@ ruinous() { gives "$1" dq-int8 "$models/small.onnx" --data "npy:$x" --per-tensor
   [[ $stderr != *"0 layers in float"* ]]
 }
 
-@test "below 20 dB as many layers stay in float as reach it, of at most a tenth of the multiply-accumulates" {
+@test "below 20 dB layers stay in float, with at most a tenth of the multiply-accumulates" {
   make_models --array many.npy 17 3 8 8
   far=("$models/far_five.onnx" --data npy:many.npy --method mse --equalize off)
   gives 0 dq-int8 "${far[@]}" -o a.onnx --all-int8
   has "On 9 pictures that nothing was fitted to, output 'y' has an SQNR of 13."
   gives 0 dq-int8 "${far[@]}" -o b.onnx --save-precision p.json
-  has "dq-int8: 9 layers in float avoid much of the noise (--all-int8: none). On 9 pictures that nothing was fitted to, output 'y' has an SQNR of 20."
+  has "dq-int8: 13 layers in float avoid much of the noise (--all-int8: none). On 9 pictures that nothing was fitted to, output 'y' has an SQNR of 21."
   has "dq-int8: warning: with all layers in 8 bits much is lost. On 9 pictures that nothing was fitted to, output 'y' has an SQNR of 13."
-  [ "$(grep -c "by the search" <<<"$output")" -eq 9 ]
+  [ "$(grep -c "by the search" <<<"$output")" -eq 13 ]
   gives 0 dq-report b.onnx --json r.json
   int8=$(sed -nE '/"model": \{/,$ s/.*"int8_macs": ([0-9]+).*/\1/p' r.json | head -1)
   macs=$(sed -nE '/"model": \{/,$ s/.*"macs": ([0-9]+).*/\1/p' r.json | head -1)
@@ -430,6 +430,14 @@ ruinous() { gives "$1" dq-int8 "$models/small.onnx" --data "npy:$x" --per-tensor
   cmp b.onnx c.onnx
   gives 0 dq-int8 "${far[@]}" -o c.onnx --threads 1 --cpu-mask c
   cmp b.onnx c.onnx
+  # A bound is reached with as little where that will do; else a note says that it takes more.
+  gives 0 dq-int8 "${far[@]}" -o c.onnx --min-sqnr 20
+  [[ $stderr != *"no layers with at most"* ]]
+  gives 0 dq-report c.onnx --json r.json
+  int8=$(sed -nE '/"model": \{/,$ s/.*"int8_macs": ([0-9]+).*/\1/p' r.json | head -1)
+  [ $((10 * int8)) -ge $((9 * macs)) ]
+  gives 0 dq-int8 "${far[@]}" -o c.onnx --min-sqnr 50
+  has "dq-int8: no layers with at most 10 % of the multiply-accumulates reach the bounds in float, more are tried"
   # Fewer than 8 pictures to judge by: no more layers than keep the outputs from being ruined.
   gives 0 dq-int8 "${far[@]}" --limit 10 -o c.onnx
   [[ $stderr != *"much of the noise"* ]]

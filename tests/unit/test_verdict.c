@@ -34,6 +34,16 @@ static void the_lowest_part_counts(void **state) {
   assert_false(dq_verdict_is_ruinous(&none) || dq_verdict_is_doubtful(&none));
 }
 
+static void the_lowest_output_of_sequences_counts(void **state) {
+  (void)state;
+  dq_verdict_part parts[3];
+  dq_verdict verdict = make(parts, 30, 50);
+  assert_true(isnan(dq_verdict_sequences(&verdict)));
+  parts[0].answers = (dq_answers){DQ_ANSWER_SEQUENCE, 2, 16, 15};
+  parts[1].answers = (dq_answers){DQ_ANSWER_SEQUENCE, 2, 16, 12};
+  assert_true(fabs(dq_verdict_sequences(&verdict) - 75) < 1e-9);
+}
+
 static void what_is_ruinous(void **state) {
   static const struct {
     double sqnr;
@@ -306,7 +316,7 @@ static void outputs_of_another_size(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_lowest_part_counts),
+      cmocka_unit_test(the_lowest_part_counts), cmocka_unit_test(the_lowest_output_of_sequences_counts),
       cmocka_unit_test(what_is_ruinous),
       cmocka_unit_test(conditions),
       cmocka_unit_test(sentences),
