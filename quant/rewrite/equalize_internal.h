@@ -26,7 +26,7 @@ typedef struct dq_silu {
 // one behind it multiplies its result; both run in float with the function.
 typedef struct dq_site_function {
   dq_node *node; // its first node, as an argument of the site, or its last one
-  int value; // which of the site's values it reads or computes
+  int value;     // which of the site's values it reads or computes
 } dq_site_function;
 
 typedef struct dq_site {

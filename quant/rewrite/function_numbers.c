@@ -53,11 +53,12 @@ const dq_node *dq_function_next(const dq_node *node) {
 }
 
 void dq_turn_numbers(dq_graph *graph) {
+  static const char *const commutative[] = {"Add", "Mul", NULL};
   double number;
   for (int n = 0; n < graph->node_count; n++) {
     dq_node *node = graph->nodes[n];
-    if ((!dq_node_is(node, "Add") && !dq_node_is(node, "Mul")) || node->input_count != 2 ||
-        !dq_read_number(node->inputs[0], &number) || dq_read_number(node->inputs[1], &number))
+    if (!dq_node_is_any(node, commutative) || node->input_count != 2 || !dq_read_number(node->inputs[0], &number) ||
+        dq_read_number(node->inputs[1], &number))
       continue;
     dq_value *first = node->inputs[0];
     node->inputs[0] = node->inputs[1];

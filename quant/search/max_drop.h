@@ -12,7 +12,7 @@ typedef struct dq_float_gain {
   double share;         // layers that make less than this share of the noise are not ranked, which saves time; 0 to 1
   double gain;          // dB by which the lowest SQNR must rise
   bool all;             // the whole order is the answer; else its shortest beginning that gains so much
-  bool sequences; // more kept sequences (dq_verdict_sequences) with no lower SQNR are a gain as well
+  bool sequences;       // more kept sequences (dq_verdict_sequences) with no lower SQNR are a gain as well
 } dq_float_gain;
 
 typedef struct dq_max_drop_options {

@@ -83,9 +83,8 @@ static void factors_pass_around_numbers(void **state) {
   dq_error error;
   dq_equalization equalization;
   dq_observation what = network_watch(it, NULL);
-  assert_int_equal(dq_equalize_measure(&equalization, &what, DQ_EQUALIZE_ALL, false, NULL, it->arena, &it->context,
-                                       &error),
-                   DQ_OK);
+  assert_int_equal(
+      dq_equalize_measure(&equalization, &what, DQ_EQUALIZE_ALL, false, NULL, it->arena, &it->context, &error), DQ_OK);
   assert_true(has_site(&equalization, "s"));
   assert_true(has_site(&equalization, "t"));
   for (size_t i = 0; i < sizeof inner / sizeof *inner; i++) assert_false(has_site(&equalization, inner[i]));

@@ -316,7 +316,8 @@ static void outputs_of_another_size(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_lowest_part_counts), cmocka_unit_test(the_lowest_output_of_sequences_counts),
+      cmocka_unit_test(the_lowest_part_counts),
+      cmocka_unit_test(the_lowest_output_of_sequences_counts),
       cmocka_unit_test(what_is_ruinous),
       cmocka_unit_test(conditions),
       cmocka_unit_test(sentences),
