@@ -157,6 +157,20 @@ static dq_status solve_group(const rounder *r, const dq_rounding_layer *layer, c
   return DQ_OK;
 }
 
+static dq_status solve(const rounder *r, const dq_rounding_layer *layer, const dq_layer_sums *sums, int8_t *offsets,
+                       double *bias, dq_arena *scratch) {
+  dq_int8_job *job = r->job;
+  dq_status status = DQ_OK;
+  for (int64_t g = 0; status == DQ_OK && g < layer->groups; g++)
+    status = solve_group(r, layer, sums, g, offsets, bias, scratch);
+  if (status == DQ_BAD_INPUT && r->how == FLOAT_NETWORK)
+    dq_message(job->in->context, DQ_WARNING,
+               "value '%s': the sums of its inputs are too large or too much alike (%s): "
+               "its weights are rounded to the nearest",
+               layer->output, job->error->message);
+  return status;
+}
+
 static dq_status round_layer(rounder *r, dq_rounding_walk *walk, const dq_rounding_layer *layer, dq_arena *scratch) {
   dq_int8_job *job = r->job;
   written *here = &r->written[r->count];
@@ -169,7 +183,8 @@ static dq_status round_layer(rounder *r, dq_rounding_walk *walk, const dq_roundi
   if (!offsets || (channels && !bias)) return dq_fail_memory(job->error, 0);
   DQ_TRY(dq_layer_sums_open(&sums, layer, walk->pictures, scratch, job->error));
   DQ_TRY(dq_rounding_walk_sum(walk, layer, &sums, job->in->context, job->error));
-  for (int64_t g = 0; g < layer->groups; g++) DQ_TRY(solve_group(r, layer, &sums, g, offsets, bias, scratch));
+  dq_status status = solve(r, layer, &sums, offsets, bias, scratch);
+  if (status != DQ_OK) return status == DQ_BAD_INPUT ? DQ_OK : status;
   r->rounded[r->count] = (dq_rounded_layer){layer->output, weights, offsets, channels, bias};
   write_layer(here, &r->rounded[r->count++]);
   return dq_rounding_walk_changed(walk, layer, job->error);

@@ -7,7 +7,8 @@
 #include "quant/numeric/rounding.h"
 
 enum { SWEEPS = 8 };
-static const double DAMPING = 0.01; // added to the variances, of their mean: few samples say little
+// Added to the variances, of their mean: few samples say little. Sums of large means that cancel need more.
+static const double DAMPING = 0.01, MOST_DAMPING = 1, MORE_DAMPING = 10;
 
 typedef struct rounding_state {
   const dq_rounding_task *task;
@@ -59,6 +60,17 @@ static dq_status factorize(rounding_state *state, dq_arena *arena, const dq_cont
   for (int64_t i = 0; i < n; i++)
     for (int64_t j = 0; j < n; j++) state->factor[i * n + j] = state->weigh[state->order[i] * n + state->order[j]];
   return dq_factor_symmetric(n, state->factor, context->pool, error);
+}
+
+// With more damping where the covariance is not positive definite.
+static dq_status factorize_damped(rounding_state *state, dq_arena *arena, const dq_context *context, dq_error *error) {
+  dq_status status = factorize(state, arena, context, error);
+  for (double damping = DAMPING * MORE_DAMPING; status == DQ_BAD_INPUT && damping <= MOST_DAMPING;
+       damping *= MORE_DAMPING) {
+    covariance(state->task, damping, state->weigh);
+    status = factorize(state, arena, context, error);
+  }
+  return status;
 }
 
 // ---- Rounding ----
@@ -154,7 +166,7 @@ static dq_status solve(dq_rounding_task *task, dq_arena *arena, const dq_context
   if (!state.weigh || !state.nearest || !state.error || !state.push)
     return dq_fail_memory(error, (size_t)(n * n) * sizeof(double));
   if (covariance(task, DAMPING, state.weigh)) {
-    DQ_TRY(factorize(&state, arena, context, error));
+    DQ_TRY(factorize_damped(&state, arena, context, error));
     dq_pool_run(task->outputs > 1 ? context->pool : NULL, task->outputs, round_row, &state);
   }
   dq_round_bias(task);

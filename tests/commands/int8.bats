@@ -245,6 +245,14 @@ refuses_data() { # STATUS SPEC WORDS [OPTION...]
   [ ! -e b.onnx ]
 }
 
+@test "adaptive rounding leaves layers alone whose squares float32 does not hold" {
+  make_models --array many.npy 6 3 8 8
+  { head -c 128 many.npy; perl -e 'print pack("f<*", map { sin($_) * 1e25 } 1 .. 6 * 3 * 8 * 8)'; } >huge.npy
+  gives 0 dq-int8 "$models/small.onnx" --data npy:huge.npy -o a.onnx --rounding adaptive
+  has "warning: value 'a': "
+  has "its weights are rounded to the nearest"
+}
+
 @test "adaptive rounding keeps blocks of 16-bit sums, and a table that does not is refused" {
   make_models --array many.npy 48 3 8 8
   gives 0 dq-int8 "$models/small.onnx" --data "npy:many.npy" -o a.onnx --rounding adaptive --accumulator int16 --table t.json --json q.json

@@ -107,6 +107,24 @@ static void follows_the_float_network(void **state) {
   assert_float_equal(bias, 0, 1e-12);
 }
 
+// Variances of 100 and, as sums of large means cancel, of -2: a hundredth of their mean is too little damping, a tenth
+// is enough. Inputs that do not depend on each other are rounded to the nearest each. Variances that no damping makes
+// positive are an error.
+static void more_damping_where_sums_cancel(void **state) {
+  (void)state;
+  double gram[] = {100, 0, 0, 0, -2, 0, 0, 0, 1};
+  const double weights[] = {0.6, 1.3};
+  const float scale = 1;
+  int8_t elements[] = {1, 1};
+  dq_rounding_task task = {
+      .outputs = 1, .inputs = 2, .gram = gram, .weights = weights, .scales = &scale, .elements = elements};
+  dq_error error;
+  assert_int_equal(dq_round_adaptive(&task, &context, &error), DQ_OK);
+  assert_true(elements[0] == 1 && elements[1] == 1);
+  gram[4] = -99;
+  assert_int_equal(dq_round_adaptive(&task, &context, &error), DQ_BAD_INPUT);
+}
+
 // (4 2 / 2 5) = R^T R with R = (2 1 / 0 2), and (4 2 / 2 5) (1, 2) = (8, 12).
 static void factor_by_hand(void **state) {
   (void)state;
@@ -193,6 +211,7 @@ int main(void) {
       cmocka_unit_test(pairs_stay_safe),
       cmocka_unit_test(the_bias_takes_the_mean),
       cmocka_unit_test(follows_the_float_network),
+      cmocka_unit_test(more_damping_where_sums_cancel),
       cmocka_unit_test(factor_by_hand),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
