@@ -41,8 +41,8 @@ static const dq_value *source_of_node(const dq_graph *graph, const dq_node *node
   return NULL;
 }
 
-// Conversions stand for what they convert; other values have the names that they had, but for those in front of
-// conversions at outputs.
+// Conversions, and what else the network has no node for, stand for what they read; other values have the names that
+// they had, but for those in front of conversions at outputs.
 static dq_status find_sources(sorter *s, dq_arena *arena, dq_error *error) {
   const dq_graph *form = s->form->graph, *graph = s->costs->network->graph;
   dq_node **order = DQ_NEW_ARRAY(arena, form->node_count, dq_node *);
@@ -58,6 +58,7 @@ static dq_status find_sources(sorter *s, dq_arena *arena, dq_error *error) {
       const dq_value **source = &s->source[value->index];
       if (converts(order[n])) *source = s->source[order[n]->inputs[0]->index];
       else if (!(*source = dq_graph_find(graph, value->name))) *source = source_of_node(graph, order[n], o);
+      if (!*source && order[n]->input_count && order[n]->inputs[0]) *source = s->source[order[n]->inputs[0]->index];
     }
   return DQ_OK;
 }
@@ -86,6 +87,19 @@ static int target_of(const dq_mix_costs *costs, const uint8_t *choice, int value
   return target;
 }
 
+// Whether a step is part of a conversion: the network has neither what it computes nor a node of its name.
+static bool is_added(const dq_graph *graph, const dq_node *node, const dq_value *output) {
+  return converts(node) || (output && !dq_graph_find(graph, output->name) && !source_of_node(graph, node, 0));
+}
+
+// The unit that has the source of a step. Steps that a plan fuses with what only moves their result behind them, which
+// has no precision, are those of their own name.
+static int unit_of_step(const dq_mix_network *network, const dq_node *node, const dq_value *source) {
+  int unit = unit_number(network, source), named;
+  if (unit < 0 || network->units[unit].layer_count || !node->name[0]) return unit;
+  return (named = dq_mix_find_unit(network, node->name)) >= 0 ? named : unit;
+}
+
 static void sort_step(sorter *s, const dq_node *node, double seconds) {
   const dq_mix_network *network = s->costs->network;
   const dq_value *output = dq_node_output(node, 0);
@@ -93,8 +107,8 @@ static void sort_step(sorter *s, const dq_node *node, double seconds) {
   const dq_value *source = at ? s->source[at->index] : NULL;
   if (!source && output && !(source = dq_graph_find(network->graph, output->name)))
     source = source_of_node(network->graph, node, 0);
-  int value = value_number(network, source), unit = unit_number(network, source);
-  if (converts(node) && value >= 0 && target_of(s->costs, s->form->choice, value) >= 0) s->values[value] += seconds;
+  int value = value_number(network, source), unit = unit_of_step(network, node, source);
+  if (is_added(network->graph, node, output) && value >= 0 && target_of(s->costs, s->form->choice, value) >= 0) s->values[value] += seconds;
   else if (unit >= 0) s->units[unit] += seconds;
   else s->other += seconds;
 }

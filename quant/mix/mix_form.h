@@ -40,13 +40,18 @@ void dq_mix_form_close(dq_mix_form *form);
 typedef struct dq_mix_rounds {
   int64_t rounds, step_rounds;
 } dq_mix_rounds;
-// Runs forms[count], which are open, in turns on random numbers: once each to warm up, then rounds->rounds times as a
-// whole and rounds->step_rounds times with the time of every step, so the time is that of `count` times 1 + rounds +
-// step_rounds runs. Sets `runs`, `seconds` (where rounds is above 0) and `steps` (zeros where step_rounds is 0), less
-// the time that reading the clock takes, of each form; the arrays are in the arena. With one thread the times are those
-// of its processor (dq_thread_nanoseconds), else of the wall clock. The plans keep that clock. Statuses as dq_plan_run.
+// Runs forms[count], which are open, in turns on random numbers: rounds->rounds times as a whole and rounds->step_rounds
+// times with the time of every step, each behind a run that does not count, so the time is that of `count` times twice
+// rounds + step_rounds runs. Sets `runs`, `seconds` (where rounds is above 0) and `steps` (zeros where step_rounds is 0), less
+// the time that reading the clock takes and fitted to the run (dq_mix_fit_steps), of each form; the arrays are in
+// the arena. With one thread the times are those of its processor (dq_thread_nanoseconds), else of the wall clock. The
+// plans keep that clock. Statuses as dq_plan_run.
 dq_status dq_mix_form_run(dq_mix_form *forms, int count, const dq_mix_rounds *rounds, const dq_context *context,
                           dq_arena *arena, dq_error *error);
+
+// Multiplies steps[count] so that together they take `seconds`, as a run does whose steps are not measured. Steps that
+// take no time stay as they are.
+void dq_mix_fit_steps(double *steps, int count, double seconds);
 
 // The bytes of all initializers of a graph.
 int64_t dq_mix_form_bytes(const dq_graph *graph);

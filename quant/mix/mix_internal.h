@@ -70,7 +70,8 @@ dq_status dq_mix_settle_noise(dq_mix_search_state *search);
 // Finds points on the front of the costs, measures their noise and corrects the costs by it, a few times, until the
 // noise of all points of a front is known; then measures the points (dq_mix_measure_points). Statuses as dq_mix_search.
 dq_status dq_mix_run_round(dq_mix_search_state *search);
-// Measures further points between the answer and the fastest point that loses too much. Statuses as dq_mix_search.
+// Measures further points: what is found without times of conversions, what dq_max_drop_apply leaves in float, and some
+// between the answer and the fastest point that loses too much. Statuses as dq_mix_search.
 dq_status dq_mix_refine(dq_mix_search_state *search);
 
 // ---- mix_cache.c ----

@@ -162,7 +162,7 @@ static dq_status run_forms(dq_mix_search_state *search, batch *b, dq_mix_rounds 
   double all = 0;
   int count = CONTROLS + b->count;
   DQ_TRY(dq_mix_form_run(b->forms, count, &once, search->context, search->arena, search->error));
-  for (int f = 0; f < count; f++) all += b->forms[f].seconds;
+  for (int f = 0; f < count; f++) all += 2 * b->forms[f].seconds; // a run that counts, and the one before it
   *rounds = (dq_mix_rounds){rounds_for(PART * seconds, all, 15, 301), rounds_for(STEP_PART * seconds, all, 7, 51)};
   return dq_mix_form_run(b->forms, count, rounds, search->context, search->arena, search->error);
 }

@@ -6,10 +6,11 @@
 #include "lib/base/sizes.h"
 #include "quant/mix/mix_internal.h"
 #include "quant/mix/mix_noise.h"
+#include "quant/search/max_drop.h"
 
 // ---- Costs ----
 
-enum { FORMS = DQ_PRECISIONS * DQ_PRECISIONS, PLACES = 2 }; // PLACES: of the memory of plans, which changes times
+enum { FORMS = DQ_PRECISIONS * DQ_PRECISIONS, PLACES = 4 }; // PLACES: of the memory of plans, which changes times
 
 static dq_status open_pairs(dq_mix_search_state *search, dq_mix_form *forms) {
   const dq_mix_network *network = &search->report->network;
@@ -34,7 +35,7 @@ static dq_status time_pairs(dq_mix_search_state *search, dq_mix_form *forms) {
   int order[FORMS], last = DQ_PRECISIONS;
   DQ_TRY(open_pairs(search, forms));
   DQ_TRY(dq_mix_form_run(forms, FORMS, &rounds, search->context, search->arena, search->error));
-  for (int f = 0; f < FORMS; f++) all += forms[f].seconds;
+  for (int f = 0; f < FORMS; f++) all += 2 * forms[f].seconds; // a run that counts, and the one before it
   double count = PART * search->options->seconds / all / 2; // with and without the times of steps
   rounds.rounds = rounds.step_rounds = count < 9 ? 9 : count > 101 ? 101 : (int64_t)count;
   DQ_TRY(dq_mix_form_run(forms, FORMS, &rounds, search->context, search->arena, search->error));
@@ -245,10 +246,41 @@ static dq_status add_blind(dq_mix_search_state *search) {
   return dq_mix_add_choice(search, "blind", DQ_MIX_BLIND, choice, NULL);
 }
 
+// What dq-int8 --max-drop leaves in float. Points are found by their noise, of which the loss on a few hundred pictures
+// is a rough function only; that search asks for the loss.
+static dq_status add_greedy(dq_mix_search_state *search) {
+  enum { TIMES = 4 }; // its time, over that of the measurement of times
+  const dq_mix_options *options = search->options;
+  dq_int8_options int8 = *options->int8;
+  const dq_max_drop_options asked = {.drop = options->drop,
+                                     .int8 = &int8,
+                                     .data = options->data,
+                                     .eval = options->eval ? options->eval : options->data,
+                                     .accuracy = options->accuracy,
+                                     .before = options->before,
+                                     .time_limit = TIMES * options->seconds};
+  dq_graph *made;
+  dq_int8_report converted;
+  dq_max_drop_report found;
+  dq_precision_map *map = DQ_NEW(search->arena, dq_precision_map);
+  if (!map) return dq_fail_memory(search->error, 0);
+  if (!options->labelled) return DQ_OK;
+  int8.start = &search->maker.whole.table;
+  DQ_TRY(dq_max_drop_apply(&made, search->graph, &converted, &found, &asked, &search->quiet, search->error));
+  dq_status status = found.left ? dq_int8_precision(&converted, search->arena, map, search->error) : DQ_OK;
+  for (int i = 0; i < map->count && status == DQ_OK; i++) { // names belong to what was made
+    map->layers[i].layer = dq_arena_strdup(search->arena, map->layers[i].layer);
+    if (!map->layers[i].layer) status = dq_fail_memory(search->error, 0);
+  }
+  dq_graph_free(made);
+  return status == DQ_OK && found.left ? dq_mix_add_named(search, &(dq_mix_named){"greedy", map}) : status;
+}
+
 dq_status dq_mix_refine(dq_mix_search_state *search) {
   enum { TRIES = 4 };
   dq_mix_report *report = search->report;
   DQ_TRY(add_blind(search));
+  DQ_TRY(add_greedy(search));
   DQ_TRY(dq_mix_measure_points(search));
   if (report->noisy) return DQ_OK;
   dq_mix_rank(search);

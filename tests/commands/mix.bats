@@ -48,6 +48,15 @@ begin() { # the files of the search, in a folder of the test
   grep -q 'Time and loss' mix.html
 }
 
+# What a run fuses with a node behind the layer that only moves its result is the time of the layer.
+@test "mix: the last layer has its time" {
+  run --separate-stderr dq-mix "$models/conv_head.onnx" --data "npy:$x" --max-drop 100 --time-limit 0.1s --threads 1 -o o.onnx --json o.json
+  if [[ $status -eq 1 && $stderr == *"the machine is too noisy"* ]]; then skip "the machine is too noisy to measure"; fi
+  [ "$status" -eq 0 ]
+  awk '/"layer": "head"/ { here = 1 } here && /"(int8|fp32)_ms"/ { sub(/.*: /, ""); if ($0 + 0 > 0) timed++ } here && /}/ { exit }
+       END { exit timed != 2 }' o.json
+}
+
 @test "mix: another bound measures nothing" {
   begin
   grep -e '"ms"' -e '_db"' mix.json >before

@@ -43,6 +43,15 @@ static void make_channels_last(maker *m) {
   classify(m, value(m, "turned"));
 }
 
+// A classifier whose last product is a convolution of one pixel, in front of a Flatten.
+static void make_conv_head(maker *m) {
+  conv(m, "conv1", input(m, "x", 4, (int64_t[]){-1, 3, 8, 8}), 8, 3, 3, 1, value(m, "a"));
+  node(m, "GlobalAveragePool", "pool", 1, (dq_value *[]){value(m, "a")}, value(m, "b"));
+  conv(m, "head", value(m, "b"), 4, 8, 1, 1, value(m, "c"));
+  node(m, "Flatten", "flatten", 1, (dq_value *[]){value(m, "c")}, value(m, "y"));
+  output(m, value(m, "y"), 2, (int64_t[]){-1, 4});
+}
+
 // One Relu of five channels, that pictures do not have.
 static void make_five_channels(maker *m) {
   dq_value *x = input(m, "x", 4, (int64_t[]){-1, 7, 7, 5});
@@ -441,6 +450,7 @@ static const struct {
     {"gained", make_gained},
     {"far", make_far},
     {"far_five", make_far_five},
+    {"conv_head", make_conv_head},
 };
 
 int main(int argc, char **argv) {

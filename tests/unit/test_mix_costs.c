@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "quant/mix/mix.h"
+#include "quant/mix/mix_form.h"
 #include "quant/mix/mix_noise.h"
 
 enum { INPUT, FIRST, SECOND, OUTPUT, UNITS };
@@ -197,8 +198,21 @@ static void turns(void **state) {
   assert_in_range(odd, TRIED / 2 - 8, TRIED / 2 + 8);
 }
 
+// Steps of 1, 4 and 7 take 12 together; where a run takes 6, each takes half. Steps without time have none to divide.
+static void fitted(void **state) {
+  (void)state;
+  double steps[] = {1, 4, 7}, none[] = {0, 0};
+  dq_mix_fit_steps(steps, 3, 6);
+  assert_float_equal(steps[0], 0.5, 1e-9);
+  assert_float_equal(steps[1], 2, 1e-9);
+  assert_float_equal(steps[2], 3.5, 1e-9);
+  dq_mix_fit_steps(none, 2, 6);
+  assert_float_equal(none[0] + none[1], 0, 1e-9);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(fitted),
       cmocka_unit_test_setup_teardown(fit, set_up, tear_down),
       cmocka_unit_test(errors_of_noise),
       cmocka_unit_test(turns),
