@@ -23,7 +23,7 @@ typedef struct mix_options {
   size_t size;
   int64_t points;
   const char *save_precision, *cache;
-  bool resume, layers;
+  bool resume, layers, cautious;
   dq_option_list also, shapes;
 } mix_options;
 
@@ -38,6 +38,12 @@ static const dq_option rows[] = {
      .details = "Of the first figure, on the pictures of --eval, else of --data. The fastest of the measured points "
                 "that hold all bounds is written; exit status 1 when none does, and the one that loses least is "
                 "written."},
+    {.name = "cautious",
+     .type = DQ_OPTION_FLAG,
+     .group = "Bounds",
+     DQ_INTO(mix_options, cautious),
+     .help = "a point holds --max-drop only where all points with less noise do",
+     .details = "For few pictures, on which the loss of the best of many points is chance."},
     {.name = "max-time",
      .type = DQ_OPTION_TIME,
      .maximum = 1e9,
@@ -185,6 +191,7 @@ static dq_status search(work *w, dq_error *error) {
     dq_message(w->context, DQ_NOTE, "no labels: answers are compared with those of the float network");
   }
   const dq_mix_options settings = {.drop = options->max_drop,
+                                   .cautious = options->cautious,
                                    .most_seconds = options->max_time,
                                    .most_bytes = (int64_t)options->size,
                                    .points = (int)options->points,

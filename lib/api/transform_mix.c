@@ -70,6 +70,7 @@ static dq_status read_settings(work *w, dq_error *error) {
   DQ_TRY(dq_api_batch(&w->int8.batch, w->model, &w->int8.shapes, w->data, error));
   w->settings = (dq_mix_options){
       .drop = given->max_drop,
+      .cautious = given->cautious,
       .most_seconds = given->max_time,
       .most_bytes = (int64_t)given->max_size,
       .points = given->points,

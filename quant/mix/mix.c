@@ -6,7 +6,7 @@
 #include "quant/int8/stages.h"
 #include "quant/mix/mix_internal.h"
 
-enum { ROUNDS = 2 };
+enum { ROUNDS = 2, COMPLETE }; // COMPLETE: points between those of the rounds were measured too
 
 dq_status dq_mix_named_read(dq_mix_named *named, const char *text, const dq_graph *graph, dq_arena *arena,
                             dq_error *error) {
@@ -62,7 +62,7 @@ static dq_status course(dq_mix_search_state *search) {
   DQ_TRY(dq_mix_network_open(&report->network, search->graph, &search->maker.whole, &search->options->int8->shapes,
                              &search->quiet, search->arena, search->error));
   DQ_TRY(dq_mix_cache_load(search));
-  report->resumed = search->rounds == ROUNDS;
+  report->resumed = search->rounds == COMPLETE;
   if (!search->has_costs) DQ_TRY(dq_mix_measure_costs(search));
   DQ_TRY(save(search));
   DQ_TRY(add_uniform(search));
@@ -80,6 +80,7 @@ static dq_status course(dq_mix_search_state *search) {
   if (!report->noisy) DQ_TRY(dq_mix_confirm(search));
   if (report->noisy) return DQ_OK;
   dq_mix_rank(search);
+  search->rounds = COMPLETE;
   return save(search);
 }
 

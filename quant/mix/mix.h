@@ -20,6 +20,7 @@ dq_status dq_mix_named_read(dq_mix_named *named, const char *text, const dq_grap
 
 typedef struct dq_mix_options {
   double drop;                 // the bound: loss of the first figure in percentage points
+  bool cautious;               // a point holds it only where all points with less noise do
   double most_seconds;         // of a run; 0: no bound
   int64_t most_bytes;          // of all weights; 0: no bound
   int points;                  // of the front that are measured in each of two rounds, 6 or more

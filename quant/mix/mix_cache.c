@@ -250,8 +250,8 @@ static dq_status read_points(dq_mix_search_state *search, const dq_settings_file
   const json_t *list = json_object_get(file->root, "points"), *rounds = json_object_get(file->root, "rounds");
   double pictures[2] = {0};
   if (!json_is_array(list)) return fail_member(file, "points", "a list", search->error);
-  if (!json_is_integer(rounds) || json_integer_value(rounds) < 0 || json_integer_value(rounds) > 2)
-    return fail_member(file, "rounds", "0, 1 or 2", search->error);
+  if (!json_is_integer(rounds) || json_integer_value(rounds) < 0 || json_integer_value(rounds) > 3)
+    return fail_member(file, "rounds", "0 to 3", search->error);
   search->rounds = (int)json_integer_value(rounds);
   for (size_t p = 0; p < json_array_size(list); p++) DQ_TRY(read_point(search, file, json_array_get(list, p)));
   double three[3] = {0};

@@ -17,7 +17,7 @@ typedef struct dq_mix_search_state {
   bool evaluates;               // both evaluators are open
   dq_mix_observation *observed; // [observed_count]
   int observed_count, observed_capacity;
-  int rounds;    // number of rounds that are complete
+  int rounds;    // number of rounds that are complete; 3: so is the search
   uint64_t data; // dq_data_hash of options->data, with a cache
   bool has_costs;
   double best_seconds; // of the last point that on_better was called with; 0: none

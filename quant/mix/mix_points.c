@@ -324,12 +324,22 @@ static void find_errors(dq_mix_report *report) {
   }
 }
 
+// Whether no point with less noise loses more than the bound: on few pictures a loss is chance, the more so as the best
+// of many is looked for.
+static bool is_sure(const dq_mix_search_state *search, const dq_mix_point *point) {
+  const dq_mix_report *report = search->report;
+  for (int p = 0; p < report->count; p++)
+    if (report->points[p].noise <= point->noise && report->points[p].drop > search->options->drop + ROUNDING)
+      return false;
+  return true;
+}
+
 void dq_mix_rank(dq_mix_search_state *search) {
   dq_mix_report *report = search->report;
   report->answer = 0;
   for (int p = 0; p < report->count; p++) {
     dq_mix_point *point = &report->points[p];
-    point->within = is_within(search, point);
+    point->within = is_within(search, point) && (!search->options->cautious || is_sure(search, point));
     point->best = true;
     for (int q = 0; q < report->count; q++) point->best &= !is_worse(point, &report->points[q]);
     if (p && is_better(point, &report->points[report->answer])) report->answer = p;

@@ -10,7 +10,9 @@
 
 // ---- Costs ----
 
-enum { FORMS = DQ_PRECISIONS * DQ_PRECISIONS, PLACES = 4 }; // PLACES: of the memory of plans, which changes times
+// PLACES: of the memory of plans, which changes times; half of them where a run is slow, as forms take long to make then.
+enum { FORMS = DQ_PRECISIONS * DQ_PRECISIONS, PLACES = 4 };
+static const double SLOW = 0.002; // seconds of a run
 
 static dq_status open_pairs(dq_mix_search_state *search, dq_mix_form *forms) {
   const dq_mix_network *network = &search->report->network;
@@ -49,7 +51,7 @@ static dq_status time_pairs(dq_mix_search_state *search, dq_mix_form *forms) {
 
 // Of pictures of trials, fewer where a run takes longer: what is measured on others says less of them.
 static dq_status measure_noises(dq_mix_search_state *search, double once) {
-  static const double SLOW = 0.002, SLOWEST = 0.02; // seconds of a run
+  static const double SLOWEST = 0.02; // seconds of a run
   enum { SOME = 32, FEW = 8, TIMES = 4 };           // TIMES: that of the measurement of times
   DQ_TRY(dq_mix_open_evaluators(search));
   int64_t tried = search->report->tried;
@@ -69,8 +71,10 @@ dq_status dq_mix_measure_costs(dq_mix_search_state *search) {
   dq_mix_form forms[FORMS] = {{0}};
   DQ_TRY(dq_mix_costs_open(&search->report->costs, &search->report->network, search->arena, search->error));
   dq_status status = DQ_OK;
-  for (int i = 0; status == DQ_OK && i < PLACES; i++) {
+  int places = PLACES;
+  for (int i = 0; status == DQ_OK && i < places; i++) {
     status = time_pairs(search, forms);
+    if (forms[FORMS - 1].seconds > SLOW) places = PLACES / 2;
     for (int f = 0; f < FORMS; f++) dq_mix_form_close(&forms[f]);
   }
   return status == DQ_OK ? measure_noises(search, forms[FORMS - 1].seconds) : status;

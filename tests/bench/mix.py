@@ -5,7 +5,7 @@ usage: mix.py BUILD FOLDER [--networks FILE] [--assets FOLDER] [--only NAME,...]
 
 dq-int8 --max-drop makes a choice by multiply-accumulates; dq-mix searches with one thread; then this choice and that of the
 three slowest layers in 8 bits are measured beside its points (--also), and what dq-int8 --precision makes of the answer is
-compared byte by byte. FOLDER keeps everything; what is there is not made again. Cells are the time over that of float32,
+compared byte by byte. FOLDER keeps everything; what is there is not made again, and a search that was ended goes on. Cells are the time over that of float32,
 with the loss in points; * stands where the loss is above the bound. The last columns are the time of the found point over
 that of the fastest of the other choices that hold the bound, float32 among them (1 where it is one of them), and the time
 of the point that is found for the noise of the answer where conversions between precisions seem to take no time, over
@@ -58,18 +58,21 @@ def measure(options, network):
     tool = lambda verb: f"{options.build}/{verb}"
     if not os.path.exists(at + ".json"):
         greedy = ["--save-precision", at + ".max-drop.json", "-o", at + ".max-drop.onnx", "-q"]
-        run(at + ".max-drop.txt", tool("dq-int8"), *judged, *greedy)
+        if not os.path.exists(at + ".max-drop.json"):
+            run(at + ".max-drop.txt", tool("dq-int8"), *judged, *greedy)
         mix = [tool("dq-mix"), *judged, "--threads", "1", "--time-limit", options.time_limit, "--save-precision", at + ".p.json"]
-        mix += ["-o", at + ".mix.onnx"]
-        status, seconds = run(at + ".first.txt", *mix, "--json", at + ".first.json")
+        mix += ["-o", at + ".mix.onnx", "--resume"]
         if not os.path.exists(at + ".first.json"):
-            return print(f"{network['name']}: status {status}, see {at}.first.txt", file=sys.stderr)
-        with open(at + ".seconds", "w", encoding="utf-8") as file:
-            file.write(f"{seconds:.0f}\n")
+            status, seconds = run(at + ".first.txt", *mix, "--json", at + ".first.json")
+            if not os.path.exists(at + ".first.json"):
+                return print(f"{network['name']}: status {status}, see {at}.first.txt", file=sys.stderr)
+            with open(at + ".seconds", "w", encoding="utf-8") as file:
+                file.write(f"{seconds:.0f}\n")
         with open(at + ".slow.json", "w", encoding="utf-8") as file:
             json.dump(slowest(load(at + ".first.json"), load(at + ".p.json")), file)
         also = ["--also", f"max-drop={at}.max-drop.json", "--also", f"slowest={at}.slow.json"]
-        run(at + ".txt", *mix, "--json", at + ".json", "--resume", *also)
+        run(at + ".txt", *mix, "--json", at + ".json", *also)
+    if not os.path.exists(at + ".again.onnx"):
         run(at + ".again.txt", tool("dq-int8"), *data, "--precision", at + ".p.json", "-o", at + ".again.onnx", "-q")
     return row(at, network["name"], drop)
 

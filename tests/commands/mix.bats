@@ -71,6 +71,16 @@ begin() { # the files of the search, in a folder of the test
   cmp mix.onnx fourth.onnx
 }
 
+# No point within the bound has more noise than one that is not.
+@test "mix: a cautious bound" {
+  begin
+  mixes -o cautious.onnx --cache mix.onnx.mix --resume --max-drop 0.1 --cautious --json cautious.json
+  [ $noisy = no ]
+  awk -F'[:,]' '/"noise_db"/ { noise[++n] = $2 } /"drop"/ { drop[n] = $2 } /"within"/ { within[n] = $2 ~ /true/ }
+       END { for (i = 1; i <= n; i++) for (j = 1; j <= n; j++) if (within[i] && noise[j] <= noise[i] && drop[j] > 0.1) exit 1
+             exit n < 6 }' cautious.json
+}
+
 @test "mix: bounds that nothing holds: status 1, and the point that loses least is written" {
   begin
   gives 1 dq-mix "$root/datasets/shapes.onnx" "${data[@]}" --threads 1 -o o.onnx --cache mix.onnx.mix --resume --max-drop 100 --max-time 1us
@@ -98,7 +108,7 @@ begin() { # the files of the search, in a folder of the test
   gives 3 dq-mix "$root/datasets/shapes.onnx" "${data[@]}" --threads 2 "${cache[@]}"
   has "another machine, build of dq or number of threads"
   has "without --resume the file is written anew"
-  for edit in 's/"rounds": 2/"rounds": 9/' 's/"unit_noise"/"unit_nose"/' 's/"choice": "2/"choice": "7/' 's/"version": 3/"version": 4/' '$d' \
+  for edit in 's/"rounds": 3/"rounds": 9/' 's/"unit_noise"/"unit_nose"/' 's/"choice": "2/"choice": "7/' 's/"version": 3/"version": 4/' '$d' \
     's/"kind": 2/"kind": -1/' 's/"kind": 2,//' 's/"kind": 2/"kind": "2"/' 's/"round": [0-9]*,//' 's/"round": [0-9]*/"round": true/' 's/"round": [0-9]*/"round": -1/' '/"float32"/,/]/s/[0-9.e-]*[0-9]$/1e999/' \
     '/"pictures"/,/]/s/[0-9.e-]*[0-9]$/1e300/' '/"numbers"/,/]/s/[0-9.e-]*[0-9]$/1e300/' '/"per_element"/,/]/s/[0-9.e-]*[0-9]$/1e300/'; do
     sed "$edit" "$BATS_FILE_TMPDIR/mix.onnx.mix" >mix.onnx.mix
@@ -120,6 +130,11 @@ begin() { # the files of the search, in a folder of the test
   mixes -o k.onnx --cache k --resume --max-drop 100
   if [ $noisy = yes ]; then skip "the machine is too noisy to measure"; fi
   dq-report k.onnx >/dev/null
+  sed -i 's/"rounds": 3/"rounds": 2/' k # as of a search that was killed behind its rounds
+  mixes -o k.onnx --cache k --resume --max-drop 100 --json k.json
+  if [ $noisy = yes ]; then skip "the machine is too noisy to measure"; fi
+  grep -q '"resumed": false' k.json
+  grep -q '"rounds": 3' k
 }
 
 @test "mix: wrong command lines and models" {

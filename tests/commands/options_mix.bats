@@ -6,6 +6,7 @@ load effects
 @test "options: dq-mix" {
   effects dq-mix <<'END'
 max-drop 100 | ../small.onnx -o o.onnx --data npy:../x.npy --time-limit 0.01s | elsewhere mix.bats
+cautious - | ../small.onnx -o o.onnx --data npy:../x.npy --max-drop 100 --time-limit 0.01s | elsewhere mix.bats
 max-time 1ns | ../small.onnx -o o.onnx --data npy:../x.npy --max-drop 1 | 2 max-time
 size 1k | ../small.onnx -o o.onnx --data npy:../x.npy --max-drop 1 --max-time 1s | 2 --size
 eval ../missing.txt | ../small.onnx -o o.onnx --data ../list.txt --preset tf --max-drop 1 --time-limit 0.01s | 5 missing.txt
