@@ -108,7 +108,8 @@ static void sort_step(sorter *s, const dq_node *node, double seconds) {
   if (!source && output && !(source = dq_graph_find(network->graph, output->name)))
     source = source_of_node(network->graph, node, 0);
   int value = value_number(network, source), unit = unit_of_step(network, node, source);
-  if (is_added(network->graph, node, output) && value >= 0 && target_of(s->costs, s->form->choice, value) >= 0) s->values[value] += seconds;
+  if (is_added(network->graph, node, output) && value >= 0 && target_of(s->costs, s->form->choice, value) >= 0)
+    s->values[value] += seconds;
   else if (unit >= 0) s->units[unit] += seconds;
   else s->other += seconds;
 }

@@ -40,12 +40,12 @@ void dq_mix_form_close(dq_mix_form *form);
 typedef struct dq_mix_rounds {
   int64_t rounds, step_rounds;
 } dq_mix_rounds;
-// Runs forms[count], which are open, in turns on random numbers: rounds->rounds times as a whole and rounds->step_rounds
-// times with the time of every step, each behind a run that does not count, so the time is that of `count` times twice
-// rounds + step_rounds runs. Sets `runs`, `seconds` (where rounds is above 0) and `steps` (zeros where step_rounds is 0), less
-// the time that reading the clock takes and fitted to the run (dq_mix_fit_steps), of each form; the arrays are in
-// the arena. With one thread the times are those of its processor (dq_thread_nanoseconds), else of the wall clock. The
-// plans keep that clock. Statuses as dq_plan_run.
+// Runs forms[count], which are open, in turns on random numbers: rounds->rounds times as a whole and
+// rounds->step_rounds times with the time of every step, each behind a run that does not count, so the time is that of
+// `count` times twice rounds + step_rounds runs. Sets `runs`, `seconds` (where rounds is above 0) and `steps` (zeros
+// where step_rounds is 0), less the time that reading the clock takes and fitted to the run (dq_mix_fit_steps), of each
+// form; the arrays are in the arena. With one thread the times are those of its processor (dq_thread_nanoseconds), else
+// of the wall clock. The plans keep that clock. Statuses as dq_plan_run.
 dq_status dq_mix_form_run(dq_mix_form *forms, int count, const dq_mix_rounds *rounds, const dq_context *context,
                           dq_arena *arena, dq_error *error);
 

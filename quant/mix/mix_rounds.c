@@ -10,7 +10,8 @@
 
 // ---- Costs ----
 
-// PLACES: of the memory of plans, which changes times; half of them where a run is slow, as forms take long to make then.
+// PLACES: of the memory of plans, which changes times; half of them where a run is slow, as forms take long to make
+// then.
 enum { FORMS = DQ_PRECISIONS * DQ_PRECISIONS, PLACES = 4 };
 static const double SLOW = 0.002; // seconds of a run
 
@@ -38,7 +39,7 @@ static dq_status time_pairs(dq_mix_search_state *search, dq_mix_form *forms) {
   DQ_TRY(open_pairs(search, forms));
   DQ_TRY(dq_mix_form_run(forms, FORMS, &rounds, search->context, search->arena, search->error));
   for (int f = 0; f < FORMS; f++) all += 2 * forms[f].seconds; // a run that counts, and the one before it
-  double count = PART * search->options->seconds / all / 2; // with and without the times of steps
+  double count = PART * search->options->seconds / all / 2;    // with and without the times of steps
   rounds.rounds = rounds.step_rounds = count < 9 ? 9 : count > 101 ? 101 : (int64_t)count;
   DQ_TRY(dq_mix_form_run(forms, FORMS, &rounds, search->context, search->arena, search->error));
   for (int f = 0; f < FORMS; f++) // uniform forms first
@@ -51,8 +52,8 @@ static dq_status time_pairs(dq_mix_search_state *search, dq_mix_form *forms) {
 
 // Of pictures of trials, fewer where a run takes longer: what is measured on others says less of them.
 static dq_status measure_noises(dq_mix_search_state *search, double once) {
-  static const double SLOWEST = 0.02; // seconds of a run
-  enum { SOME = 32, FEW = 8, TIMES = 4 };           // TIMES: that of the measurement of times
+  static const double SLOWEST = 0.02;     // seconds of a run
+  enum { SOME = 32, FEW = 8, TIMES = 4 }; // TIMES: that of the measurement of times
   DQ_TRY(dq_mix_open_evaluators(search));
   int64_t tried = search->report->tried;
   int64_t pictures = once > SLOW ? dq_min_i64(tried, once > SLOWEST ? FEW : SOME) : tried;

@@ -9,7 +9,6 @@
 
 #include "quant/mix/mix.h"
 #include "quant/mix/mix_form.h"
-#include "quant/mix/mix_internal.h"
 #include "quant/mix/mix_noise.h"
 
 enum { INPUT, FIRST, SECOND, OUTPUT, UNITS };
@@ -211,29 +210,9 @@ static void fitted(void **state) {
   assert_float_equal(none[0] + none[1], 0, 1e-9);
 }
 
-static int answer_of(bool careful) {
-  const dq_mix_options options = {.drop = 0.5, .cautious = careful};
-  dq_mix_point points[] = {{.seconds = 1, .noise = 3, .drop = 0, .measured = true},
-                           {.seconds = 2, .noise = 2, .drop = 1, .measured = true},
-                           {.seconds = 3, .noise = 1, .drop = 0, .measured = true}};
-  dq_mix_report report = {.points = points, .count = 3};
-  dq_mix_search_state search = {.options = &options, .report = &report};
-  dq_mix_rank(&search);
-  assert_true(report.held && !points[1].within && points[2].within);
-  return report.answer;
-}
-
-// The point with most noise is the fastest and loses nothing; one with less noise does.
-static void cautious(void **state) {
-  (void)state;
-  assert_int_equal(answer_of(false), 0);
-  assert_int_equal(answer_of(true), 2);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(fitted),
-      cmocka_unit_test(cautious),
       cmocka_unit_test_setup_teardown(fit, set_up, tear_down),
       cmocka_unit_test(errors_of_noise),
       cmocka_unit_test(turns),
