@@ -93,6 +93,25 @@ const dq_calibration_table_range *dq_calibration_table_find(const dq_calibration
   return NULL;
 }
 
+dq_status dq_calibration_table_add(dq_calibration_table *table, const dq_calibration_table *found, dq_arena *arena,
+                                   dq_error *error) {
+  int more = 0;
+  for (int i = 0; i < found->count; i++) more += !dq_calibration_table_find(table, found->ranges[i].value);
+  if (!more) return DQ_OK;
+  dq_calibration_table all = *table;
+  all.ranges = DQ_NEW_ARRAY(arena, table->count + more, dq_calibration_table_range);
+  if (!all.ranges) return dq_fail_memory(error, 0);
+  if (table->count) memcpy(all.ranges, table->ranges, (size_t)table->count * sizeof *all.ranges);
+  for (int i = 0; i < found->count; i++) {
+    if (dq_calibration_table_find(table, found->ranges[i].value)) continue;
+    dq_calibration_table_range *range = &all.ranges[all.count++];
+    *range = found->ranges[i];
+    if (!(range->value = dq_arena_strdup(arena, range->value))) return dq_fail_memory(error, 0);
+  }
+  *table = all;
+  return DQ_OK;
+}
+
 // ---- Reading ----
 
 static dq_status read_hash(const json_t *root, const char *key, uint64_t *hash, dq_error *error) {

@@ -38,6 +38,7 @@ static dq_status open_maker(dq_mix_search_state *search) {
   DQ_TRY(dq_int8_apply(search->whole, options->data, &whole, &search->maker.whole, search->context, search->error));
   if (!search->maker.whole.quantized)
     return dq_fail(search->error, DQ_UNSUPPORTED, "no layer can be quantized, so that there is nothing to choose");
+  search->own = search->maker.whole.table;
   if (found) search->maker.whole.table = table; // which has the ranges of other forms as well
   return DQ_OK;
 }
@@ -97,6 +98,8 @@ dq_status dq_mix_search(dq_graph **answer, const dq_graph *graph, dq_mix_report 
                                 .error = error};
   search.quiet.message = NULL, search.quiet.progress = NULL;
   dq_status status = course(&search);
+  // As dq-int8 makes it from the precisions: what another form measured may differ in the last digits.
+  search.maker.whole.table = search.own;
   if (status == DQ_OK && !report->noisy)
     status = dq_mix_make(&search.maker, &report->points[report->answer].map, answer, &report->int8, error);
   dq_evaluator_close(&search.trial);

@@ -9,27 +9,6 @@
 
 // ---- Making ----
 
-// Takes over the ranges that a form had to observe.
-static dq_status add_ranges(dq_mix_maker *maker, const dq_calibration_table *found, dq_error *error) {
-  dq_calibration_table *table = &maker->whole.table;
-  int more = 0;
-  for (int i = 0; i < found->count; i++) more += !dq_calibration_table_find(table, found->ranges[i].value);
-  if (!more) return DQ_OK;
-  dq_calibration_table_range *ranges = DQ_NEW_ARRAY(maker->arena, table->count + more, dq_calibration_table_range);
-  if (!ranges) return dq_fail_memory(error, 0);
-  if (table->count) memcpy(ranges, table->ranges, (size_t)table->count * sizeof *ranges);
-  int count = table->count;
-  for (int i = 0; i < found->count; i++) {
-    if (dq_calibration_table_find(table, found->ranges[i].value)) continue;
-    ranges[count] = found->ranges[i];
-    if (!(ranges[count++].value = dq_arena_strdup(maker->arena, found->ranges[i].value)))
-      return dq_fail_memory(error, 0);
-  }
-  table->ranges = ranges;
-  table->count = count;
-  return DQ_OK;
-}
-
 dq_status dq_mix_make(dq_mix_maker *maker, const dq_precision_map *map, dq_graph **made, dq_int8_report *report,
                       dq_error *error) {
   dq_int8_options options = *maker->int8;
@@ -38,7 +17,7 @@ dq_status dq_mix_make(dq_mix_maker *maker, const dq_precision_map *map, dq_graph
   options.precision = map;
   if (!(*made = dq_graph_copy(maker->graph))) return dq_fail_memory(error, 0);
   dq_status status = dq_int8_apply_from(*made, maker->data, &options, &maker->whole, report, maker->context, error);
-  if (status == DQ_OK) status = add_ranges(maker, &report->table, error);
+  if (status == DQ_OK) status = dq_calibration_table_add(&maker->whole.table, &report->table, maker->arena, error);
   if (status == DQ_OK) return DQ_OK;
   dq_graph_free(*made);
   *made = NULL;

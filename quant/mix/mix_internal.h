@@ -11,8 +11,9 @@ typedef struct dq_mix_search_state {
   dq_context quiet; // without a receiver of messages, as each form would give the same ones
   dq_mix_report *report;
   dq_mix_maker maker;
-  dq_graph *whole; // with all layers in 8 bits, when it was made here: it owns the table; NULL: from the cache
-  dq_data *turns;  // pictures of trials, and behind them others
+  dq_graph *whole;          // with all layers in 8 bits, when it was made here: it owns the table; NULL: from the cache
+  dq_calibration_table own; // of that network; maker.whole.table has ranges that other forms measured as well
+  dq_data *turns;           // pictures of trials, and behind them others
   dq_evaluator trial, other;    // on the pictures of trials, and on the same number of pictures that no trial uses
   bool evaluates;               // both evaluators are open
   dq_mix_observation *observed; // [observed_count]

@@ -159,30 +159,13 @@ static void leave(float_search *search, int rung, outcome *trial) {
   *trial = (outcome){.rung = rung, .left = at->count, .macs = at->macs};
 }
 
-// Keeps the ranges that a trial measured for those behind it: a calibration takes as long as all the rest of a trial.
-static dq_status keep_ranges(float_search *search, const dq_calibration_table *measured) {
-  dq_calibration_table *known = &search->first_report.table;
-  dq_calibration_table_range *ranges =
-      DQ_NEW_ARRAY(search->arena, known->count + measured->count + 1, dq_calibration_table_range);
-  int count = known->count;
-  if (!ranges) return dq_fail_memory(search->error, 0);
-  if (count) memcpy(ranges, known->ranges, (size_t)count * sizeof *ranges);
-  for (int i = 0; i < measured->count; i++) {
-    if (dq_calibration_table_find(known, measured->ranges[i].value)) continue;
-    ranges[count] = measured->ranges[i];
-    ranges[count].value = dq_arena_strdup(search->arena, measured->ranges[i].value);
-    if (!ranges[count++].value) return dq_fail_memory(search->error, 0);
-  }
-  known->ranges = ranges, known->count = count;
-  return DQ_OK;
-}
-
 // Quantizes a graph with the layers of a rung in float, and measures it.
 static dq_status measure(float_search *search, dq_graph *graph, int rung, const dq_rounding_method *rounding,
                          dq_int8_report *report, outcome *trial) {
   leave(search, rung, trial);
   DQ_TRY(quantize(search, graph, trial->left, rounding, report));
-  if (rung) DQ_TRY(keep_ranges(search, &report->table));
+  // For the trials behind this one: a calibration takes as long as all the rest of a trial.
+  if (rung) DQ_TRY(dq_calibration_table_add(&search->first_report.table, &report->table, search->arena, search->error));
   search->report->trials++;
   return search->options->bounds ? measure_verdict(search, graph, trial) : measure_drop(search, graph, trial);
 }

@@ -117,7 +117,26 @@ static void lines_by_hand(void **state) {
   }
 }
 
+// A range of a value that the table has stays, one of a value that it lacks is added with a name of its own.
+static void ranges_of_others(void **state) {
+  (void)state;
+  char name[] = "c";
+  dq_calibration_table_range own[] = {{.value = "a", .range = {0, 1}}, {.value = "b", .range = {-1, 2}}};
+  dq_calibration_table_range others[] = {{.value = "b", .range = {-8, 8}}, {.value = name, .range = {-3, 4}}};
+  dq_calibration_table table = {.ranges = own, .count = 2};
+  const dq_calibration_table found = {.ranges = others, .count = 2}, nothing = {0};
+  dq_error error;
+  assert_int_equal(dq_calibration_table_add(&table, &nothing, arena, &error), DQ_OK);
+  assert_ptr_equal(table.ranges, own);
+  assert_int_equal(dq_calibration_table_add(&table, &found, arena, &error), DQ_OK);
+  name[0] = 'x';
+  assert_int_equal(table.count, 3);
+  assert_true(dq_calibration_table_find(&table, "b")->range.high == 2);
+  assert_true(dq_calibration_table_find(&table, "c")->range.low == -3);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(every_magnitude), cmocka_unit_test(lines_by_hand)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(every_magnitude), cmocka_unit_test(lines_by_hand),
+                                     cmocka_unit_test(ranges_of_others)};
   return cmocka_run_group_tests(tests, start, end);
 }
