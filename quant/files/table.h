@@ -51,8 +51,8 @@ dq_status dq_data_hash(uint64_t *hash, const dq_graph *graph, const dq_shape_req
 // The range of a value; NULL: the table has none of that name.
 const dq_calibration_table_range *dq_calibration_table_find(const dq_calibration_table *table, const char *value);
 
-// Adds the ranges of `found` whose values the table lacks. The array of all ranges is a new one in the arena, as are the
-// added names; the table is as it was where nothing is added. DQ_SYSTEM: there is no memory.
+// Adds the ranges of `found` whose values the table lacks. The array of all ranges is a new one in the arena, as are
+// the added names; the table is as it was where nothing is added. DQ_SYSTEM: there is no memory.
 dq_status dq_calibration_table_add(dq_calibration_table *table, const dq_calibration_table *found, dq_arena *arena,
                                    dq_error *error);
 
