@@ -124,7 +124,7 @@ static void each_option_of_int8(void **state) {
       {"sums int16", 0xc6fb0b54},
       {"rounding adaptive", 0x1fd0ec51},
       {"bias_absorption on", 0x21bed656},
-      {"range_search on", 0xa67f44c3},
+      {"range_search on", 0x35b95dbd},
       {"form operator", 0x1a9defee},
       {"max_drop 0", 0x00000003},
       {"max_drop 50", 0x00000003},
