@@ -12,19 +12,23 @@ bool dq_adds_number(const dq_node *node) {
          dq_read_number(node->inputs[1], &number);
 }
 
+enum { MOST_NUMBERS = 8 }; // between a node and a function that it belongs to: a chain of thousands is not searched
+
 const dq_node *dq_before_numbers(const dq_node *node) {
+  int numbers = 0;
   do {
     const dq_value *value = dq_node_input(node, 0);
     node = value && dq_is_private(value) ? value->producer : NULL;
-  } while (dq_adds_number(node));
+  } while (dq_adds_number(node) && numbers++ < MOST_NUMBERS);
   return node;
 }
 
 const dq_node *dq_behind_numbers(const dq_node *node) {
+  int numbers = 0;
   do {
     const dq_value *value = dq_node_output(node, 0);
     node = value ? dq_only_user(value) : NULL;
-  } while (dq_adds_number(node));
+  } while (dq_adds_number(node) && numbers++ < MOST_NUMBERS);
   return node;
 }
 

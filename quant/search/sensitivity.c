@@ -246,9 +246,9 @@ static bool touches(const sensitivity_study *study, const dq_node *node, int res
 
 // Whether the node reads or writes the result, or a part of the same function does, as these are left in float
 // together.
-static bool stands_around(const sensitivity_study *study, const dq_node *node, int result) {
+static bool stands_around(const sensitivity_study *study, const dq_node *node, bool in_function, int result) {
   if (touches(study, node, result)) return true;
-  if (!dq_is_in_function(node)) return false;
+  if (!in_function) return false;
   for (const dq_node *part = dq_function_first(node); part; part = dq_function_next(part))
     if (touches(study, part, result)) return true;
   return false;
@@ -258,12 +258,14 @@ static dq_status find_around(sensitivity_study *study, const dq_cost *cost, dq_a
   const dq_graph *graph = study->job.graph;
   dq_sensitivity *result = study->result;
   const dq_node **marked = DQ_NEW_ARRAY(study->job.arena, graph->node_count, const dq_node *);
+  bool *in_function = DQ_NEW_ARRAY(study->job.arena, graph->node_count, bool); // by marked node
   result->nodes = DQ_NEW_ARRAY(arena, graph->node_count, dq_sensitivity_node);
-  if (!marked || !result->nodes) return no_memory(study);
+  if (!marked || !in_function || !result->nodes) return no_memory(study);
   for (int n = 0; n < graph->node_count; n++) {
     const dq_node *node = graph->nodes[n];
     if (!node->mark) continue;
     marked[result->node_count] = node;
+    in_function[result->node_count] = dq_is_in_function(node);
     result->nodes[result->node_count++] = (dq_sensitivity_node){dq_layer_label(node), cost->nodes[n].macs};
   }
   for (int s = 0; s < result->count; s++) {
@@ -272,7 +274,7 @@ static dq_status find_around(sensitivity_study *study, const dq_cost *cost, dq_a
     if (!around) return no_memory(study);
     layer->around = around, layer->product = -1;
     for (int n = 0; n < result->node_count; n++) {
-      if (study->sites[s].result >= 0 && stands_around(study, marked[n], study->sites[s].result))
+      if (study->sites[s].result >= 0 && stands_around(study, marked[n], in_function[n], study->sites[s].result))
         around[layer->around_count++] = n;
       if (study->sites[s].product >= 0 && marked[n]->outputs[0]->index == study->sites[s].product) layer->product = n;
     }

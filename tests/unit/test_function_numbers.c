@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -169,13 +170,30 @@ static void numbers_beside_no_function(void **state) {
   assert_string_equal(sum->inputs[1]->producer->op_type, "DequantizeLinear");
 }
 
+// Of twelve numbers behind a function the first nine belong to it.
+static void long_chains_are_not_searched(void **state) {
+  enum { NUMBERS = 12 };
+  network *it = *state;
+  char names[NUMBERS + 1][8] = {"m"};
+  dq_graph_set_opset(it->graph, "", 14, NULL);
+  network_conv(it, network_value(it, "x"), "a", 3, CHANNELS, 3, 1);
+  network_node(it, "HardSwish", network_value(it, "a"), NULL, NULL, network_value(it, "m"));
+  for (int i = 0; i < NUMBERS; i++) {
+    snprintf(names[i + 1], sizeof names[i + 1], "n%d", i + 1);
+    with_number(it, "Add", 0.1F, names[i], names[i + 1], false);
+  }
+  network_conv(it, network_value(it, names[NUMBERS]), "y", CHANNELS, 4, 1, 1);
+  network_finish(it);
+  for (int i = 1; i <= NUMBERS; i++) assert_int_equal(dq_is_in_function(network_value(it, names[i])->producer), i <= 9);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, network_start, network_end)
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(numbers_become_second_operands), TEST(what_numbers_lead_to),       TEST(factors_pass_around_numbers),
-      TEST(rounded_at_the_ends_alone),      TEST(rounded_outside_of_factors), TEST(parts_stay_in_float_together),
-      TEST(numbers_beside_no_function),
+      TEST(numbers_become_second_operands), TEST(what_numbers_lead_to),         TEST(factors_pass_around_numbers),
+      TEST(rounded_at_the_ends_alone),      TEST(rounded_outside_of_factors),   TEST(parts_stay_in_float_together),
+      TEST(numbers_beside_no_function),     TEST(long_chains_are_not_searched),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
