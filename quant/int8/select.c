@@ -110,10 +110,11 @@ static const char *left_with_product(const dq_int8_options *options, const dq_no
 // A function and what belongs to it are one table: where a part of it is left in float, rounding in between would cost
 // and bring nothing.
 static const char *left_with_function(const dq_int8_options *options, const dq_node *node) {
+  const dq_node *parts[DQ_FUNCTION_PARTS];
   const char *wish = NULL;
   if (!dq_is_in_function(node) || dq_precision_find(options->precision, node)) return NULL;
-  for (const dq_node *part = dq_function_first(node); part && !wish; part = dq_function_next(part))
-    wish = left_in_float(options, part);
+  int count = dq_function_parts(node, parts);
+  for (int i = 0; i < count && !wish; i++) wish = left_in_float(options, parts[i]);
   return wish;
 }
 

@@ -45,15 +45,22 @@ bool dq_is_in_function(const dq_node *node) {
   return is_function(dq_before_numbers(node)) || is_function(dq_behind_numbers(node));
 }
 
-const dq_node *dq_function_first(const dq_node *node) {
-  while (dq_is_private(node->inputs[0]) && dq_is_in_function(node->inputs[0]->producer))
-    node = node->inputs[0]->producer;
-  return node;
+static const dq_node *part_before(const dq_node *node) {
+  const dq_node *before = dq_is_private(node->inputs[0]) ? node->inputs[0]->producer : NULL;
+  return dq_is_in_function(before) ? before : NULL;
 }
 
-const dq_node *dq_function_next(const dq_node *node) {
-  const dq_node *next = dq_only_user(node->outputs[0]);
-  return dq_is_in_function(next) ? next : NULL;
+static const dq_node *part_behind(const dq_node *node) {
+  const dq_node *behind = dq_only_user(node->outputs[0]);
+  return dq_is_in_function(behind) ? behind : NULL;
+}
+
+int dq_function_parts(const dq_node *node, const dq_node **parts) {
+  int count = 0;
+  const dq_node *before = part_before(node);
+  for (int i = 1; before && i < DQ_FUNCTION_PARTS / 2; i++) node = before, before = part_before(node);
+  for (; node && count < DQ_FUNCTION_PARTS; node = part_behind(node)) parts[count++] = node;
+  return count;
 }
 
 void dq_turn_numbers(dq_graph *graph) {

@@ -20,10 +20,11 @@ const dq_node *dq_behind_numbers(const dq_node *node);
 // Whether the node is a function of each element, or belongs to one: an Add, Sub or Mul with a number, or with
 // constants by channel, beside it; other numbers may stand between. All of it runs in float as one table (by channel).
 bool dq_is_in_function(const dq_node *node);
-// The first and the next node of the function that a node belongs to, in the order they run (NULL: there is no next
-// one). Functions of functions are one.
-const dq_node *dq_function_first(const dq_node *node);
-const dq_node *dq_function_next(const dq_node *node);
+enum { DQ_FUNCTION_PARTS = 16 };
+// Writes the nodes of the function that `node` belongs to, in the order they run, to parts[DQ_FUNCTION_PARTS] and
+// returns their number. Functions of functions are one. Of a longer chain the parts begin with the seventh in front of
+// `node`. dq_is_in_function(node) holds.
+int dq_function_parts(const dq_node *node, const dq_node **parts);
 
 // Makes the number the second operand of Add and Mul, where it is the first.
 void dq_turn_numbers(dq_graph *graph);

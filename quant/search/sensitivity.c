@@ -244,39 +244,52 @@ static bool touches(const sensitivity_study *study, const dq_node *node, int res
   return false;
 }
 
-// Whether the node reads or writes the result, or a part of the same function does, as these are left in float
-// together.
-static bool stands_around(const sensitivity_study *study, const dq_node *node, bool in_function, int result) {
-  if (touches(study, node, result)) return true;
-  if (!in_function) return false;
-  for (const dq_node *part = dq_function_first(node); part; part = dq_function_next(part))
-    if (touches(study, part, result)) return true;
-  return false;
+// A marked node, and the function that it belongs to, whose parts are left in float together; count 0: none.
+typedef struct marked_node {
+  const dq_node *node;
+  const dq_node *parts[DQ_FUNCTION_PARTS];
+  int count;
+} marked_node;
+
+static void list_marked(const sensitivity_study *study, const dq_cost *cost, marked_node *marked) {
+  const dq_graph *graph = study->job.graph;
+  dq_sensitivity *result = study->result;
+  for (int n = 0; n < graph->node_count; n++) {
+    const dq_node *node = graph->nodes[n];
+    if (!node->mark) continue;
+    marked_node *to = &marked[result->node_count];
+    to->node = node;
+    to->count = dq_is_in_function(node) ? dq_function_parts(node, to->parts) : 0;
+    result->nodes[result->node_count++] = (dq_sensitivity_node){dq_layer_label(node), cost->nodes[n].macs};
+  }
+}
+
+// Whether the node, or a part of its function, is one of those that read or write a result; `touching` by node index.
+static bool stands_around(const bool *touching, const marked_node *marked) {
+  bool found = touching[marked->node->index];
+  for (int i = 0; i < marked->count && !found; i++) found = touching[marked->parts[i]->index];
+  return found;
 }
 
 static dq_status find_around(sensitivity_study *study, const dq_cost *cost, dq_arena *arena) {
   const dq_graph *graph = study->job.graph;
   dq_sensitivity *result = study->result;
-  const dq_node **marked = DQ_NEW_ARRAY(study->job.arena, graph->node_count, const dq_node *);
-  bool *in_function = DQ_NEW_ARRAY(study->job.arena, graph->node_count, bool); // by marked node
+  marked_node *marked = DQ_NEW_ARRAY(study->job.arena, graph->node_count, marked_node);
+  bool *touching = DQ_NEW_ARRAY(study->job.arena, graph->node_count, bool);
   result->nodes = DQ_NEW_ARRAY(arena, graph->node_count, dq_sensitivity_node);
-  if (!marked || !in_function || !result->nodes) return no_memory(study);
-  for (int n = 0; n < graph->node_count; n++) {
-    const dq_node *node = graph->nodes[n];
-    if (!node->mark) continue;
-    marked[result->node_count] = node;
-    in_function[result->node_count] = dq_is_in_function(node);
-    result->nodes[result->node_count++] = (dq_sensitivity_node){dq_layer_label(node), cost->nodes[n].macs};
-  }
+  if (!marked || !touching || !result->nodes) return no_memory(study);
+  list_marked(study, cost, marked);
   for (int s = 0; s < result->count; s++) {
+    const site *at = &study->sites[s];
     dq_sensitivity_layer *layer = &result->layers[s];
     int *around = DQ_NEW_ARRAY(arena, result->node_count, int);
     if (!around) return no_memory(study);
     layer->around = around, layer->product = -1;
+    for (int n = 0; n < graph->node_count; n++)
+      touching[n] = at->result >= 0 && touches(study, graph->nodes[n], at->result);
     for (int n = 0; n < result->node_count; n++) {
-      if (study->sites[s].result >= 0 && stands_around(study, marked[n], in_function[n], study->sites[s].result))
-        around[layer->around_count++] = n;
-      if (study->sites[s].product >= 0 && marked[n]->outputs[0]->index == study->sites[s].product) layer->product = n;
+      if (stands_around(touching, &marked[n])) around[layer->around_count++] = n;
+      if (at->product >= 0 && marked[n].node->outputs[0]->index == at->product) layer->product = n;
     }
   }
   return DQ_OK;

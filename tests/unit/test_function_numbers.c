@@ -69,10 +69,11 @@ static void what_numbers_lead_to(void **state) {
   assert_true(dq_before_numbers(first) == network_value(it, "s")->producer);
   assert_true(dq_behind_numbers(last) == network_value(it, "d")->producer);
   assert_null(dq_behind_numbers(network_value(it, "y")->producer));
-  int parts = 0;
-  for (const dq_node *part = first; part; part = dq_function_next(part), parts++)
-    assert_true(dq_is_in_function(part) && dq_function_first(part) == first);
-  assert_int_equal(parts, 5);
+  const dq_node *parts[DQ_FUNCTION_PARTS], *of_last[DQ_FUNCTION_PARTS];
+  assert_int_equal(dq_function_parts(first, parts), 5);
+  assert_int_equal(dq_function_parts(last, of_last), 5);
+  assert_memory_equal(parts, of_last, 5 * sizeof *parts);
+  assert_true(parts[0] == first && parts[2] == function && parts[4] == last);
   assert_false(dq_is_in_function(network_value(it, "s")->producer));
 }
 
@@ -187,13 +188,33 @@ static void long_chains_are_not_searched(void **state) {
   for (int i = 1; i <= NUMBERS; i++) assert_int_equal(dq_is_in_function(network_value(it, names[i])->producer), i <= 9);
 }
 
+// A chain of functions is one; of forty those from the seventh in front of a node on are returned.
+static void parts_of_long_chains(void **state) {
+  enum { FUNCTIONS = 40 };
+  network *it = *state;
+  char names[FUNCTIONS + 1][8] = {"a"};
+  const dq_node *nodes[FUNCTIONS], *parts[DQ_FUNCTION_PARTS];
+  dq_graph_set_opset(it->graph, "", 14, NULL);
+  network_conv(it, network_value(it, "x"), "a", 3, CHANNELS, 3, 1);
+  for (int i = 0; i < FUNCTIONS; i++) {
+    snprintf(names[i + 1], sizeof names[i + 1], "f%d", i);
+    network_node(it, "HardSwish", network_value(it, names[i]), NULL, NULL, network_value(it, names[i + 1]));
+  }
+  network_conv(it, network_value(it, names[FUNCTIONS]), "y", CHANNELS, 4, 1, 1);
+  network_finish(it);
+  for (int i = 0; i < FUNCTIONS; i++) nodes[i] = network_value(it, names[i + 1])->producer;
+  assert_int_equal(dq_function_parts(nodes[20], parts), DQ_FUNCTION_PARTS);
+  assert_memory_equal(parts, &nodes[20 - DQ_FUNCTION_PARTS / 2 + 1], sizeof parts);
+  assert_int_equal(dq_function_parts(nodes[FUNCTIONS - 1], parts), DQ_FUNCTION_PARTS / 2);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, network_start, network_end)
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(numbers_become_second_operands), TEST(what_numbers_lead_to),         TEST(factors_pass_around_numbers),
       TEST(rounded_at_the_ends_alone),      TEST(rounded_outside_of_factors),   TEST(parts_stay_in_float_together),
-      TEST(numbers_beside_no_function),     TEST(long_chains_are_not_searched),
+      TEST(numbers_beside_no_function),     TEST(long_chains_are_not_searched), TEST(parts_of_long_chains),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
