@@ -51,7 +51,7 @@ dq_status dq_int8_fold(dq_int8_job *job) {
   DQ_TRY(fold_operands(job->graph, job->in->context, job->error));
   DQ_TRY(fold_affine(job->graph, job->error));
   DQ_TRY(dq_written_functions_fuse(job->graph, job->in->context, job->error));
-  dq_turn_numbers(job->graph);
+  dq_swap_numbers(job->graph);
   return dq_fold_space_to_depth(job->graph, &job->in->options->shapes, job->in->context, job->error);
 }
 

@@ -7,8 +7,9 @@
 #include "quant/numeric/rounding.h"
 
 enum { SWEEPS = 8 };
-// Added to the variances, of their mean: few samples say little. Sums of large means that cancel need more.
-static const double DAMPING = 0.01, MOST_DAMPING = 1, MORE_DAMPING = 10;
+// Shares of the mean variance that are added to all variances, as few samples say little: DAMPING; where sums of large
+// means cancel and leave no positive definite covariance, DAMPING_STEP times as much again and again, to MOST_DAMPING.
+static const double DAMPING = 0.01, MOST_DAMPING = 1, DAMPING_STEP = 10;
 
 typedef struct rounding_state {
   const dq_rounding_task *task;
@@ -65,8 +66,8 @@ static dq_status factorize(rounding_state *state, dq_arena *arena, const dq_cont
 // With more damping where the covariance is not positive definite.
 static dq_status factorize_damped(rounding_state *state, dq_arena *arena, const dq_context *context, dq_error *error) {
   dq_status status = factorize(state, arena, context, error);
-  for (double damping = DAMPING * MORE_DAMPING; status == DQ_BAD_INPUT && damping <= MOST_DAMPING;
-       damping *= MORE_DAMPING) {
+  for (double damping = DAMPING * DAMPING_STEP; status == DQ_BAD_INPUT && damping <= MOST_DAMPING;
+       damping *= DAMPING_STEP) {
     covariance(state->task, damping, state->weigh);
     status = factorize(state, arena, context, error);
   }

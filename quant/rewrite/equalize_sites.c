@@ -182,7 +182,7 @@ static bool is_site_function(const dq_node *node) {
 // Whether the node is such a function or a number around one.
 static bool is_part_of_function(const dq_node *node) {
   if (!node) return false;
-  if (!dq_adds_number(node)) return is_site_function(node);
+  if (!dq_applies_number(node)) return is_site_function(node);
   const dq_node *before = dq_before_numbers(node), *behind = dq_behind_numbers(node);
   return (before && is_site_function(before)) || (behind && is_site_function(behind));
 }
@@ -191,7 +191,7 @@ static bool is_part_of_function(const dq_node *node) {
 static bool is_inside_function(const dq_value *value) {
   const dq_node *user = dq_only_user(value), *producer = value->producer;
   return user && is_part_of_function(user) && is_part_of_function(producer) &&
-         (dq_adds_number(user) || dq_adds_number(producer));
+         (dq_applies_number(user) || dq_applies_number(producer));
 }
 
 bool dq_begins_site_function(const dq_node *node) {

@@ -6,7 +6,7 @@ bool dq_read_number(const dq_value *value, double *number) {
   return true;
 }
 
-bool dq_adds_number(const dq_node *node) {
+bool dq_applies_number(const dq_node *node) {
   double number;
   return node && node->input_count == 2 && dq_integer_form_of(node) == DQ_FORM_PAIR &&
          dq_read_number(node->inputs[1], &number);
@@ -19,7 +19,7 @@ const dq_node *dq_before_numbers(const dq_node *node) {
   do {
     const dq_value *value = dq_node_input(node, 0);
     node = value && dq_is_private(value) ? value->producer : NULL;
-  } while (dq_adds_number(node) && numbers++ < MOST_NUMBERS);
+  } while (dq_applies_number(node) && numbers++ < MOST_NUMBERS);
   return node;
 }
 
@@ -28,7 +28,7 @@ const dq_node *dq_behind_numbers(const dq_node *node) {
   do {
     const dq_value *value = dq_node_output(node, 0);
     node = value ? dq_only_user(value) : NULL;
-  } while (dq_adds_number(node) && numbers++ < MOST_NUMBERS);
+  } while (dq_applies_number(node) && numbers++ < MOST_NUMBERS);
   return node;
 }
 
@@ -40,7 +40,7 @@ static bool is_function(const dq_node *node) {
 bool dq_is_in_function(const dq_node *node) {
   if (!node || is_function(node)) return node != NULL;
   if (dq_integer_form_of(node) != DQ_FORM_PAIR || !dq_is_float_constant(node->inputs[1]) ||
-      !(dq_adds_number(node) || dq_tensor_count(node->inputs[1]->constant) > 1))
+      !(dq_applies_number(node) || dq_tensor_count(node->inputs[1]->constant) > 1))
     return false;
   return is_function(dq_before_numbers(node)) || is_function(dq_behind_numbers(node));
 }
@@ -63,7 +63,7 @@ int dq_function_parts(const dq_node *node, const dq_node **parts) {
   return count;
 }
 
-void dq_turn_numbers(dq_graph *graph) {
+void dq_swap_numbers(dq_graph *graph) {
   static const char *const commutative[] = {"Add", "Mul", NULL};
   double number;
   for (int n = 0; n < graph->node_count; n++) {

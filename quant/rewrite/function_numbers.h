@@ -9,7 +9,7 @@
 bool dq_read_number(const dq_value *value, double *number);
 
 // Whether the node is an Add, Sub or Mul with a number as its second operand.
-bool dq_adds_number(const dq_node *node);
+bool dq_applies_number(const dq_node *node);
 // From a node on, over operators with a number whose results nothing else reads: the node whose result the first of
 // them reads, such as a function (NULL: the value is no result of a node that only the next one reads). Of more than
 // eight operators the ninth is returned.
@@ -27,6 +27,6 @@ enum { DQ_FUNCTION_PARTS = 16 };
 int dq_function_parts(const dq_node *node, const dq_node **parts);
 
 // Makes the number the second operand of Add and Mul, where it is the first.
-void dq_turn_numbers(dq_graph *graph);
+void dq_swap_numbers(dq_graph *graph);
 
 #endif

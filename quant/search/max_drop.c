@@ -164,8 +164,10 @@ static dq_status measure(float_search *search, dq_graph *graph, int rung, const 
                          dq_int8_report *report, outcome *trial) {
   leave(search, rung, trial);
   DQ_TRY(quantize(search, graph, trial->left, rounding, report));
-  // For the trials behind this one: a calibration takes as long as all the rest of a trial.
-  if (rung) DQ_TRY(dq_calibration_table_add(&search->first_report.table, &report->table, search->arena, search->error));
+  // For the trials behind this one: a calibration takes as long as all the rest of a trial. With bounds of a verdict
+  // the caller makes the answer anew; else a trial is the answer, which has the ranges that its precisions alone give.
+  if (rung && search->options->bounds)
+    DQ_TRY(dq_calibration_table_add(&search->first_report.table, &report->table, search->arena, search->error));
   search->report->trials++;
   return search->options->bounds ? measure_verdict(search, graph, trial) : measure_drop(search, graph, trial);
 }

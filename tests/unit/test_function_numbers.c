@@ -50,9 +50,9 @@ static void numbers_become_second_operands(void **state) {
   static network_outputs before, after;
   network_run(it, &before);
   const dq_node *node = network_value(it, "p")->producer;
-  assert_false(dq_adds_number(node));
-  dq_turn_numbers(it->graph);
-  assert_true(dq_adds_number(node));
+  assert_false(dq_applies_number(node));
+  dq_swap_numbers(it->graph);
+  assert_true(dq_applies_number(node));
   assert_true(node->inputs[0] == network_value(it, "s"));
   network_run(it, &after);
   assert_true(network_difference(&before, &after) <= 0);
@@ -61,7 +61,7 @@ static void numbers_become_second_operands(void **state) {
 static void what_numbers_lead_to(void **state) {
   network *it = *state;
   build(it);
-  dq_turn_numbers(it->graph);
+  dq_swap_numbers(it->graph);
   const dq_node *function = network_value(it, "m")->producer;
   const dq_node *first = network_value(it, "p")->producer, *last = network_value(it, "t")->producer;
   assert_true(dq_behind_numbers(first) == function);
@@ -81,7 +81,7 @@ static void what_numbers_lead_to(void **state) {
 static void factors_pass_around_numbers(void **state) {
   network *it = *state;
   build(it);
-  dq_turn_numbers(it->graph);
+  dq_swap_numbers(it->graph);
   dq_error error;
   dq_equalization equalization;
   dq_observation what = network_watch(it, NULL);
