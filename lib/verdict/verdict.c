@@ -10,6 +10,7 @@
 
 const dq_verdict_bounds dq_ruinous_bounds = {.sqnr = 10, .agreement = 90};
 static const double DOUBTFUL_SQNR = 20; // dB: below it, many changed answers are ruinous
+static const double SEQUENCES = 95;     // percent of an output's sequences
 
 // ---- Measuring ----
 
@@ -183,6 +184,8 @@ double dq_verdict_sequences(const dq_verdict *verdict) {
 }
 
 bool dq_verdict_is_doubtful(const dq_verdict *verdict) { return dq_verdict_sqnr(verdict) < DOUBTFUL_SQNR; }
+
+bool dq_verdict_loses_sequences(const dq_verdict *verdict) { return dq_verdict_sequences(verdict) < SEQUENCES; }
 
 bool dq_verdict_is_ruinous(const dq_verdict *verdict) {
   return dq_verdict_sqnr(verdict) < dq_ruinous_bounds.sqnr ||

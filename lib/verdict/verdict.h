@@ -79,6 +79,9 @@ extern const dq_verdict_bounds dq_ruinous_bounds;
 bool dq_verdict_is_ruinous(const dq_verdict *verdict);
 // Whether the SQNR of any part is below 20 dB.
 bool dq_verdict_is_doubtful(const dq_verdict *verdict);
+// Whether an output keeps fewer than 95 % of its sequences: a text is wrong with its first wrong symbol, so that texts
+// are lost at SQNRs that are good enough for classes.
+bool dq_verdict_loses_sequences(const dq_verdict *verdict);
 // Whether the verdict reaches the bounds. A bound is not reached where the verdict has no part or no answers to compare
 // with it.
 bool dq_verdict_holds(const dq_verdict *verdict, const dq_verdict_bounds *bounds);

@@ -151,10 +151,12 @@ dq_status dq_int8_apply(dq_graph *graph, dq_data *data, const dq_int8_options *o
   return (mixed ? apply_mixed : apply)(graph, data, options, report, context, error);
 }
 
-dq_status dq_int8_precision(const dq_int8_report *report, dq_arena *arena, dq_precision_map *map, dq_error *error) {
-  *map = (dq_precision_map){.layers = DQ_NEW_ARRAY(arena, report->count, dq_layer_precision), .count = report->count};
+dq_status dq_int8_precision(const dq_int8_report *report, const dq_graph *graph, dq_arena *arena, dq_precision_map *map,
+                            dq_error *error) {
+  *map = (dq_precision_map){.layers = DQ_NEW_ARRAY(arena, report->count, dq_layer_precision)};
   if (!map->layers) return dq_fail_memory(error, 0);
   for (int i = 0; i < report->count; i++)
-    map->layers[i] = (dq_layer_precision){report->layers[i].label, report->layers[i].precision};
+    if (dq_precision_has_layer(graph, report->layers[i].label))
+      map->layers[map->count++] = (dq_layer_precision){report->layers[i].label, report->layers[i].precision};
   return DQ_OK;
 }

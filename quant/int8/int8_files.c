@@ -19,15 +19,6 @@ dq_status dq_int8_files_read(dq_int8_files *files, const dq_graph *graph, dq_dat
   return DQ_OK;
 }
 
-// Leaves out the layers that quantization wrote anew, such as the Flatten in front of a classifier, since the file is
-// read for the model as it was.
-static void keep_layers_of(dq_precision_map *map, const dq_graph *graph) {
-  int kept = 0;
-  for (int i = 0; i < map->count; i++)
-    if (dq_precision_has_layer(graph, map->layers[i].layer)) map->layers[kept++] = map->layers[i];
-  map->count = kept;
-}
-
 dq_status dq_int8_files_write(const dq_int8_files *files, dq_int8_report *report, dq_arena *arena, dq_error *error) {
   if (files->table && report->quantized) {
     report->table.data = files->data_hash;
@@ -37,7 +28,6 @@ dq_status dq_int8_files_write(const dq_int8_files *files, dq_int8_report *report
   }
   if (!files->precision || !report->count) return DQ_OK;
   dq_precision_map map;
-  DQ_TRY(dq_int8_precision(report, arena, &map, error));
-  keep_layers_of(&map, files->graph);
+  DQ_TRY(dq_int8_precision(report, files->graph, arena, &map, error));
   return dq_precision_save(&map, files->precision, error);
 }

@@ -272,7 +272,8 @@ static dq_status add_greedy(dq_mix_search_state *search) {
   if (!options->labelled) return DQ_OK;
   int8.start = &search->maker.whole.table;
   DQ_TRY(dq_max_drop_apply(&made, search->graph, &converted, &found, &asked, &search->quiet, search->error));
-  dq_status status = found.left ? dq_int8_precision(&converted, search->arena, map, search->error) : DQ_OK;
+  dq_status status = DQ_OK;
+  if (found.left) status = dq_int8_precision(&converted, search->graph, search->arena, map, search->error);
   for (int i = 0; i < map->count && status == DQ_OK; i++) { // names belong to what was made
     map->layers[i].layer = dq_arena_strdup(search->arena, map->layers[i].layer);
     if (!map->layers[i].layer) status = dq_fail_memory(search->error, 0);

@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <math.h>
 
+#include "lib/base/sizes.h"
 #include "quant/int8/stages.h"
 
 typedef struct conversion {
@@ -66,7 +67,7 @@ static dq_status apply_found(conversion *c, const dq_int8_report *whole, const d
   dq_precision_map map;
   dq_arena *arena = dq_context_arena(c->context);
   if (!arena) return dq_fail_memory(c->error, 0);
-  dq_status status = dq_int8_precision(found, arena, &map, c->error);
+  dq_status status = dq_int8_precision(found, c->graph, arena, &map, c->error);
   options.precision = &map, options.precision_found = true;
   if (status == DQ_OK)
     status = dq_int8_apply_from(c->answer, c->options->data, &options, whole, c->report, c->context, c->error);
@@ -88,65 +89,57 @@ static dq_status take_found(conversion *c, const dq_int8_report *found) {
 
 #define CHEAP_MACS 0.1 // share of the multiply-accumulates in float that is not much
 
-// Leaves layers in float until the bounds hold, with few multiply-accumulates where these are enough. With `wanted`
-// (NULL: none) the answer stays as it is where they do not gain that.
-static dq_status leave_layers(conversion *c, const dq_verdict_bounds *bounds, const dq_float_gain *wanted) {
-  static const dq_float_budget cheap = {.nodes = INT_MAX, .macs = CHEAP_MACS};
-  const dq_max_drop_options search = {.int8 = c->options->int8,
-                                      .data = c->options->data,
-                                      .bounds = bounds,
-                                      .first = wanted ? NULL : &cheap,
-                                      .whole = &c->whole_report,
-                                      .wanted = wanted,
-                                      .time_limit = c->options->time_limit};
+// Leaves layers in float until the bounds of `asked` hold, or where they gain what it wants.
+static dq_status leave_layers(conversion *c, const dq_max_drop_options *asked) {
+  dq_max_drop_options search = *asked;
+  search.int8 = c->options->int8;
+  search.data = c->options->data;
+  search.whole = &c->whole_report;
+  search.time_limit = c->options->time_limit;
   dq_int8_report trial;
   dq_graph *best = NULL;
   dq_status status = dq_max_drop_apply(&best, c->graph, &trial, c->found, &search, c->context, c->error);
-  if (status == DQ_OK && c->found->left && (!wanted || c->found->gained)) status = take_found(c, &trial);
+  if (status == DQ_OK && c->found->left && (!asked->wanted || c->found->gained)) status = take_found(c, &trial);
   dq_graph_free(best);
   return status;
 }
 
-// Whether layers in float may improve the figures: these are of pictures enough to tell a gain from chance, and nothing
-// says how good they must be.
+// Until the bounds hold, with few multiply-accumulates in float where these are enough.
+static dq_status reach_bounds(conversion *c) {
+  static const dq_float_budget cheap = {.nodes = INT_MAX, .macs = CHEAP_MACS};
+  return leave_layers(c, &(dq_max_drop_options){.bounds = &c->options->bounds, .first = &cheap});
+}
+
+// Whether layers in float may improve the figures: much is lost on pictures enough to tell a gain from chance, and
+// nothing says how good the figures must be.
 static bool is_improvable(const conversion *c) {
   enum { FEWEST_PICTURES = 8 }; // by which two standard errors are passed by chance in one of 20 trials (Student's t)
   const dq_convert_options *options = c->options;
-  if (c->report->verdict.pictures < FEWEST_PICTURES) return false;
-  return !options->all_int8 && !(options->bounds.sqnr > -INFINITY) && !(options->bounds.agreement > -INFINITY);
-}
-
-static dq_status leave_some(conversion *c, const dq_float_gain *wanted, const char *what) {
-  char text[600];
-  const dq_verdict_bounds none = {.sqnr = -INFINITY, .agreement = -INFINITY};
-  const dq_max_drop_report before = *c->found;
-  DQ_TRY(leave_layers(c, &none, wanted));
-  if (!c->found->gained) *c->found = before; // of the answer, which stays
-  else
-    dq_message(c->context, DQ_NOTE, "%d layer%s in float avoid%s %s (--all-int8: none). %s", c->found->left,
-               c->found->left == 1 ? "" : "s", c->found->left == 1 ? "s" : "", what,
-               dq_verdict_text(&c->report->verdict, text, sizeof text));
-  return DQ_OK;
-}
-
-// A text is wrong with its first wrong symbol, so that texts are lost at SQNRs that are good enough for classes.
-static bool loses_sequences(const conversion *c) {
-  static const double WANTED = 95; // percent
-  return dq_verdict_sequences(&c->report->verdict) < WANTED;
+  const dq_verdict *verdict = &c->report->verdict;
+  if (verdict->pictures < FEWEST_PICTURES) return false;
+  if (options->all_int8 || options->bounds.sqnr > -INFINITY || options->bounds.agreement > -INFINITY) return false;
+  return dq_verdict_is_doubtful(verdict) || dq_verdict_loses_sequences(verdict);
 }
 
 // Leaves a few cheap layers in float where these make half of the noise of the worst part, and more where much is lost
 // nevertheless and these gain more. The few pictures that judge cannot tell how much is enough, so that it is all that
 // the budget allows.
 static dq_status improve(conversion *c) {
-  static const dq_float_gain FEW = {{.nodes = 4, .macs = 0.04}, .share = 0.1, .gain = 3};
-  dq_float_gain more = {{.nodes = INT_MAX, .macs = CHEAP_MACS}, .share = 0.02, .gain = 1, .all = true};
+  static const dq_float_gain wanted[] = {
+      {.most = {.nodes = 4, .macs = 0.04, .share = 0.1}, .gain = 3},
+      {.most = {.nodes = INT_MAX, .macs = CHEAP_MACS}, .gain = 1, .all = true, .sequences = true}};
+  static const dq_verdict_bounds none = {.sqnr = -INFINITY, .agreement = -INFINITY};
+  const dq_max_drop_options search = {
+      .bounds = &none, .wanted = wanted, .wanted_count = DQ_COUNT(wanted), .share = 0.02};
+  char text[600];
   if (!is_improvable(c)) return DQ_OK;
-  if (dq_verdict_is_doubtful(&c->report->verdict)) DQ_TRY(leave_some(c, &FEW, "half of the noise or more"));
-  more.sequences = loses_sequences(c);
-  if (!more.sequences && !dq_verdict_is_doubtful(&c->report->verdict)) return DQ_OK;
-  more.gain += c->found->gain;
-  return leave_some(c, &more, "much of the noise");
+  DQ_TRY(leave_layers(c, &search));
+  if (!c->found->gained) *c->found = (dq_max_drop_report){0}; // of the answer, which stays
+  else
+    dq_message(c->context, DQ_NOTE, "%d layer%s in float avoid%s much of the noise (--all-int8: none). %s",
+               c->found->left, c->found->left == 1 ? "" : "s", c->found->left == 1 ? "s" : "",
+               dq_verdict_text(&c->report->verdict, text, sizeof text));
+  return DQ_OK;
 }
 
 static void warn_of_ruin(const conversion *c) {
@@ -163,7 +156,7 @@ static dq_status convert(conversion *c) {
   c->whole_report = *c->report;
   if (!is_good(c)) warn_of_ruin(c);
   DQ_TRY(improve(c));
-  if (!is_good(c) && !options->all_int8) DQ_TRY(leave_layers(c, &options->bounds, NULL));
+  if (!is_good(c) && !options->all_int8) DQ_TRY(reach_bounds(c));
   return judge(c);
 }
 

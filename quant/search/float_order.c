@@ -8,6 +8,7 @@ typedef struct layer_chooser {
   bool *spared; // by layer: its result is no longer rounded
   int count;    // nodes in float
   double macs;  // of all nodes
+  double least; // relative noise of a layer below which it is taken as none
   const dq_float_budget *budget;
 } layer_chooser;
 
@@ -39,11 +40,16 @@ static bool is_surrounded(const layer_chooser *chooser, const dq_sensitivity_lay
   return layer->around_count > 0;
 }
 
+static bool is_loud(const layer_chooser *chooser, const dq_sensitivity_layer *layer) {
+  return !(layer->weights.relative_noise + layer->activations.relative_noise < chooser->least); // a NaN is loud
+}
+
 // What the step that `wanted` holds spares.
 static double gain_of(const layer_chooser *chooser) {
   double gain = 0;
   for (int l = 0; l < chooser->found->count; l++) {
     const dq_sensitivity_layer *layer = &chooser->found->layers[l];
+    if (!is_loud(chooser, layer)) continue;
     if (!chooser->spared[l] && is_surrounded(chooser, layer)) gain += layer->activations.relative_noise;
     if (layer->product >= 0 && chooser->wanted[layer->product]) gain += layer->weights.relative_noise;
   }
@@ -106,6 +112,7 @@ dq_status dq_float_order_find(dq_float_order *order, const dq_sensitivity *found
   layer_chooser chooser = {.found = found,
                            .order = order,
                            .budget = budget,
+                           .least = budget ? budget->share * found->all.relative_noise : 0,
                            .left = DQ_NEW_ARRAY(arena, nodes, bool),
                            .wanted = DQ_NEW_ARRAY(arena, nodes, bool),
                            .spared = DQ_NEW_ARRAY(arena, found->count, bool)};

@@ -13,7 +13,8 @@ typedef struct dq_float_order {
 // The most that the steps of an order may leave in float together.
 typedef struct dq_float_budget {
   int nodes;
-  double macs; // share of the multiply-accumulates of all nodes, 0 to 1
+  double macs;  // share of the multiply-accumulates of all nodes, 0 to 1
+  double share; // a layer that makes less than this share of the noise of all layers avoids none; 0 to 1
 } dq_float_budget;
 
 // Orders the nodes of a network by the noise that leaving them in float avoids. `found` is a result of

@@ -25,6 +25,7 @@ typedef struct float_search {
   double whole_noise[DQ_EVALUATED_PICTURES]; // by picture, of all layers in 8 bits; likewise
   double whole_sqnr, whole_sequences;        // the lowest ones, likewise
   bool as_file;                              // trials have the ranges of the file: those of all pictures
+  const dq_float_gain *wanted;               // that is looked for now; NULL: none
   dq_sensitivity found;
   dq_float_ladder ladder;     // that is climbed
   int best_rung;              // of the answer; 0: all layers in 8 bits
@@ -53,6 +54,7 @@ typedef struct outcome {
 // none holds it. One that gains what it must comes before one that does not.
 static bool is_better(const float_search *search, const outcome *trial) {
   if (!search->answer) return true;
+  if (search->wanted && search->wanted->all) return trial->gains; // over the answer so far
   if (trial->within != search->report->held) return trial->within;
   if (trial->gains != search->report->gained) return trial->gains;
   if (!trial->within) return trial->loss < search->report->drop;
@@ -85,7 +87,7 @@ static dq_status quantize(float_search *search, dq_graph *graph, int left, const
   if (search->first == graph && !search->options->bounds)
     return dq_int8_apply(graph, data, &options, report, &search->quiet, search->error);
   if (search->options->bounds && !search->as_file) options.pictures = dq_trial_pictures(dq_data_count(data), INT64_MAX);
-  if (search->first == graph || (search->options->wanted && !search->as_file)) { // the network that trials judged
+  if (search->first == graph || (search->wanted && !search->as_file)) { // the network that trials judged
     whole = *search->options->whole;
     if (!search->as_file) whole.table = whole.judged;
     first = &whole;
@@ -115,22 +117,30 @@ static dq_status measure_drop(float_search *search, const dq_graph *graph, outco
   return DQ_OK;
 }
 
+// The verdict with what was gained so far.
+static const dq_verdict *verdict_so_far(const float_search *search) {
+  return search->report->gained ? &search->report->verdict : &search->options->whole->verdict;
+}
+
+static bool keeps_more_sequences(const float_search *search, const outcome *trial) {
+  return search->wanted->sequences && dq_verdict_loses_sequences(verdict_so_far(search)) &&
+         -trial->loss >= search->whole_sqnr && dq_verdict_sequences(&trial->verdict) > search->whole_sequences;
+}
+
 // Whether the noise is so much and clearly less than that of all layers in 8 bits, as figures of a few pictures are
 // chance. Without anything wanted every trial gains enough.
 static bool gains_enough(float_search *search, const outcome *trial, const double *noise) {
   int64_t pictures = search->evaluator.what.pictures;
-  if (!search->options->wanted) return true;
+  if (!search->wanted) return true;
   if (!trial->left) {
     memcpy(search->whole_noise, noise, (size_t)pictures * sizeof *noise);
     search->whole_sqnr = -trial->loss;
     search->whole_sequences = dq_verdict_sequences(&trial->verdict);
     return false;
   }
-  if (search->options->wanted->sequences && -trial->loss >= search->whole_sqnr &&
-      dq_verdict_sequences(&trial->verdict) > search->whole_sequences)
-    return true;
-  return -trial->loss >= search->whole_sqnr + search->options->wanted->gain &&
-         dq_noise_fell(search->whole_noise, noise, pictures, DQ_TWO_STANDARD_ERRORS);
+  return keeps_more_sequences(search, trial) ||
+         (-trial->loss >= search->whole_sqnr + search->report->gain + search->wanted->gain &&
+          dq_noise_fell(search->whole_noise, noise, pictures, DQ_TWO_STANDARD_ERRORS));
 }
 
 static dq_status measure_verdict(float_search *search, const dq_graph *graph, outcome *trial) {
@@ -146,7 +156,7 @@ static dq_status measure_verdict(float_search *search, const dq_graph *graph, ou
   trial->gains = gains_enough(search, trial, noise);
   trial->within = trial->gains && !dq_verdict_is_ruinous(&trial->verdict) &&
                   dq_verdict_holds(&trial->verdict, search->options->bounds);
-  dq_message(search->context, search->options->wanted ? DQ_DETAIL : DQ_NOTE, "%d layers in float%s: %s", trial->left,
+  dq_message(search->context, search->wanted ? DQ_DETAIL : DQ_NOTE, "%d layers in float%s: %s", trial->left,
              trial->within ? ", within the bounds" : "", dq_verdict_text(&trial->verdict, text, sizeof text));
   return DQ_OK;
 }
@@ -166,7 +176,7 @@ static dq_status measure(float_search *search, dq_graph *graph, int rung, const 
   DQ_TRY(quantize(search, graph, trial->left, rounding, report));
   // For the trials behind this one: a calibration takes as long as all the rest of a trial. With bounds of a verdict
   // the caller makes the answer anew; else a trial is the answer, which has the ranges that its precisions alone give.
-  if (rung && search->options->bounds)
+  if (rung && search->options->bounds && (search->as_file || !search->wanted))
     DQ_TRY(dq_calibration_table_add(&search->first_report.table, &report->table, search->arena, search->error));
   search->report->trials++;
   return search->options->bounds ? measure_verdict(search, graph, trial) : measure_drop(search, graph, trial);
@@ -237,8 +247,8 @@ static dq_status round_answer(float_search *search, int rung) {
 static dq_status measure_layers(float_search *search) {
   dq_int8_options whole = *search->options->int8;
   whole.start = &search->first_report.table;
-  dq_sensitivity_options options = {.int8 = &whole, .ranking = true, .pictures = RANKING_PICTURES};
-  if (search->options->wanted) options.share = search->options->wanted->share;
+  dq_sensitivity_options options = {
+      .int8 = &whole, .ranking = true, .share = search->options->share, .pictures = RANKING_PICTURES};
   DQ_TRY(dq_sensitivity_measure(&search->found, search->graph, search->options->data, &options, search->context,
                                 search->arena, search->error));
   search->layers = DQ_NEW_ARRAY(search->arena, search->found.node_count, dq_layer_precision);
@@ -260,17 +270,13 @@ static dq_status open_order(float_search *search, const dq_float_budget *most) {
 }
 
 // The rung of the order with which the bounds hold; 0: there is none. Of two orders the one within a budget comes
-// first. Its last rung tells whether it will do.
+// first, whose last rung tells whether it will do.
 static dq_status climb_order(float_search *search, bool takes, int *rung) {
-  const dq_max_drop_options *options = search->options;
-  const dq_float_budget *first = options->wanted ? &options->wanted->most : options->first;
-  bool within;
+  const dq_float_budget *first = search->options->first;
   *rung = 0;
   DQ_TRY(open_order(search, first));
-  if (search->ladder.count && options->wanted && options->wanted->all)
-    return try_rung(search, search->ladder.count, NULL, takes, &within);
-  if (search->ladder.count) DQ_TRY(find_rung(search, takes, first && !options->wanted, rung));
-  if (*rung || !first || options->wanted || out_of_time(search)) return DQ_OK;
+  if (search->ladder.count) DQ_TRY(find_rung(search, takes, first != NULL, rung));
+  if (*rung || !first || out_of_time(search)) return DQ_OK;
   dq_message(search->context, DQ_NOTE,
              "no layers with at most %.0f %% of the multiply-accumulates reach the bounds in float, more are tried",
              100 * first->macs);
@@ -296,6 +302,8 @@ static dq_status climb_front(float_search *search, bool takes, int *rung) {
   return status == DQ_UNSUPPORTED ? DQ_OK : status;
 }
 
+// ---- Gains ----
+
 // The verdict of the answer without ranges of the pictures that judge.
 static dq_status judge_without_judges(float_search *search) {
   dq_int8_report report;
@@ -304,6 +312,7 @@ static dq_status judge_without_judges(float_search *search) {
   if (!copy) return dq_fail_memory(search->error, 0);
   search->as_file = false;
   dq_status status = measure(search, copy, search->best_rung, NULL, &report, &trial);
+  search->as_file = true;
   dq_graph_free(copy);
   if (status != DQ_OK) return status;
   search->report->as_file = search->report->verdict;
@@ -311,13 +320,34 @@ static dq_status judge_without_judges(float_search *search) {
   return DQ_OK;
 }
 
-// Where the answer gains what is wanted, it is judged once more.
-static dq_status judge_gain(float_search *search) {
+// An answer that gains what is wanted is judged once more.
+static dq_status find_gain(float_search *search) {
   dq_max_drop_report *report = search->report;
-  report->gained = report->held || (report->gained && search->options->wanted->all);
-  report->gain = report->gained ? -report->drop - search->whole_sqnr : 0;
-  return report->gained ? judge_without_judges(search) : DQ_OK;
+  const dq_graph *before = search->answer;
+  int rung;
+  bool within;
+  DQ_TRY(open_order(search, &search->wanted->most));
+  if (!search->ladder.count) return DQ_OK;
+  DQ_TRY(search->wanted->all ? try_rung(search, search->ladder.count, NULL, true, &within)
+                             : find_rung(search, true, false, &rung));
+  if (search->answer == before) return DQ_OK;
+  report->gained = report->held || (report->gained && search->wanted->all);
+  if (!report->gained) return DQ_OK;
+  report->gain = -report->drop - search->whole_sqnr;
+  return judge_without_judges(search);
 }
+
+static dq_status find_gains(float_search *search) {
+  for (int w = 0; w < search->options->wanted_count && !out_of_time(search); w++) {
+    const dq_verdict *verdict = verdict_so_far(search);
+    search->wanted = &search->options->wanted[w];
+    if (dq_verdict_is_doubtful(verdict) || (search->wanted->sequences && dq_verdict_loses_sequences(verdict)))
+      DQ_TRY(find_gain(search));
+  }
+  return DQ_OK;
+}
+
+// ---- All of it ----
 
 // Rounding on data shows in accuracy; with bounds of a verdict the caller does it once, on the answer.
 static bool rounds_answer(const float_search *search) {
@@ -349,9 +379,9 @@ static dq_status run_search(float_search *search) {
   bool rounds = rounds_answer(search);
   int rung;
   DQ_TRY(measure_layers(search));
+  if (search->wanted) return find_gains(search);
   DQ_TRY(climb_order(search, !rounds, &rung));
   if (!search->ladder.count) return DQ_OK;
-  if (search->options->wanted) return judge_gain(search);
   if (rung && !search->options->bounds) DQ_TRY(climb_front(search, !rounds, &rung));
   return rounds ? round_answer(search, rung ? rung : search->ladder.count) : DQ_OK;
 }
@@ -367,6 +397,7 @@ dq_status dq_max_drop_apply(dq_graph **answer, const dq_graph *graph, dq_int8_re
                          .first = dq_graph_copy(graph),
                          .answer_report = int8,
                          .as_file = options->wanted != NULL,
+                         .wanted = options->wanted,
                          .started = dq_seconds(),
                          .arena = dq_context_arena(context),
                          .error = error};

@@ -6,13 +6,14 @@
 #include "quant/int8/int8.h"
 #include "quant/search/float_order.h"
 
-// What may stay in float where the lowest SQNR of a verdict is poor, and what it must gain.
+// What may stay in float where a verdict is doubtful, and what it must gain.
 typedef struct dq_float_gain {
   dq_float_budget most; // that stays in float
-  double share;         // layers that make less than this share of the noise are not ranked, which saves time; 0 to 1
-  double gain;          // dB by which the lowest SQNR must rise
+  double gain;          // dB by which the lowest SQNR must rise over that of the answer so far
   bool all;             // the whole order is the answer; else its shortest beginning that gains so much
-  bool sequences;       // more kept sequences (dq_verdict_sequences) with no lower SQNR are a gain as well
+  // It is looked for where sequences are lost as well (dq_verdict_loses_sequences), and more kept sequences with no
+  // lower SQNR are a gain there.
+  bool sequences;
 } dq_float_gain;
 
 typedef struct dq_max_drop_options {
@@ -32,10 +33,13 @@ typedef struct dq_max_drop_options {
   // these reaches the bounds, which a note reports. NULL: none.
   const dq_float_budget *first;
   const dq_int8_report *whole; // with `bounds`: the report of the network with all layers in 8 bits
-  // The search stays within this, and noise must fall picture by picture as well (DQ_TWO_STANDARD_ERRORS). Trials have
-  // the ranges of the file then, so that they need no calibration; the verdict of the answer is that of one more trial
-  // without ranges of the pictures that judge. Needs `bounds`. NULL: none.
+  // One gain after the other is looked for, [wanted_count], each where the answer so far is doubtful, and noise must
+  // fall picture by picture as well (DQ_TWO_STANDARD_ERRORS). Trials have the ranges of the file then, so that they
+  // need no calibration; the verdict of the answer is that of one more trial without ranges of the pictures that judge.
+  // Needs `bounds`. NULL: none.
   const dq_float_gain *wanted;
+  int wanted_count;
+  double share; // with `wanted`: layers that make less than this share of the noise are not ranked, which saves time
 } dq_max_drop_options;
 
 typedef struct dq_max_drop_report {

@@ -41,7 +41,7 @@ static void check_within(const dq_float_budget *budget, double of_a, double of_b
                          int steps) {
   dq_sensitivity_layer layers[2];
   fill(layers, of_a, of_b);
-  dq_sensitivity found = {.layers = layers, .count = 2, .nodes = nodes, .node_count = NODES};
+  dq_sensitivity found = {.layers = layers, .count = 2, .nodes = nodes, .node_count = NODES, .all = noise(10)};
   dq_arena *arena = dq_arena_new(0);
   dq_float_order order;
   assert_int_equal(dq_float_order_find(&order, &found, budget, arena, NULL), DQ_OK);
@@ -76,11 +76,18 @@ static void weights_alone(void **state) {
 // Around a there are two nodes with all multiply-accumulates, around b two with half of them.
 static void within_a_budget(void **state) {
   (void)state;
-  check_within(&(dq_float_budget){2, 1}, 4, 1, (int[]){0, 1}, (int[]){2}, 1);
-  check_within(&(dq_float_budget){3, 1}, 4, 1, (int[]){0, 1, 2}, (int[]){2, 3}, 2);
-  check_within(&(dq_float_budget){2, 0.5}, 4, 1, (int[]){1, 2}, (int[]){2}, 1);
-  check_within(&(dq_float_budget){1, 0.5}, 4, 1, (int[]){0}, (int[]){1}, 1); // its weights alone
-  check_within(&(dq_float_budget){4, 0.4}, 4, 1, NULL, NULL, 0);
+  check_within(&(dq_float_budget){.nodes = 2, .macs = 1}, 4, 1, (int[]){0, 1}, (int[]){2}, 1);
+  check_within(&(dq_float_budget){.nodes = 3, .macs = 1}, 4, 1, (int[]){0, 1, 2}, (int[]){2, 3}, 2);
+  check_within(&(dq_float_budget){.nodes = 2, .macs = 0.5}, 4, 1, (int[]){1, 2}, (int[]){2}, 1);
+  check_within(&(dq_float_budget){.nodes = 1, .macs = 0.5}, 4, 1, (int[]){0}, (int[]){1}, 1); // its weights alone
+  check_within(&(dq_float_budget){.nodes = 4, .macs = 0.4}, 4, 1, NULL, NULL, 0);
+}
+
+// All layers together make a noise of 10, of which b makes 1.1.
+static void layers_of_little_noise_avoid_none(void **state) {
+  (void)state;
+  check_within(&(dq_float_budget){.nodes = 4, .macs = 1, .share = 0.11}, 4, 1, (int[]){0, 1, 2}, (int[]){2, 3}, 2);
+  check_within(&(dq_float_budget){.nodes = 4, .macs = 1, .share = 0.12}, 4, 1, (int[]){0, 1}, (int[]){2}, 1);
 }
 
 // A node costs 1/64 and a product half of the multiply-accumulates. One product spares 0.1 for 1/2 + 1/64; b and c 1.1
@@ -128,6 +135,7 @@ int main(void) {
       cmocka_unit_test(the_second_result_is_worth_more),
       cmocka_unit_test(weights_alone),
       cmocka_unit_test(within_a_budget),
+      cmocka_unit_test(layers_of_little_noise_avoid_none),
       cmocka_unit_test(front_of_four_nodes),
       cmocka_unit_test(front_without_noise),
   };

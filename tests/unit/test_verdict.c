@@ -42,6 +42,9 @@ static void the_lowest_output_of_sequences_counts(void **state) {
   parts[0].answers = (dq_answers){DQ_ANSWER_SEQUENCE, 2, 16, 15};
   parts[1].answers = (dq_answers){DQ_ANSWER_SEQUENCE, 2, 16, 12};
   assert_true(fabs(dq_verdict_sequences(&verdict) - 75) < 1e-9);
+  assert_true(dq_verdict_loses_sequences(&verdict));
+  parts[0].answers.equal = parts[1].answers.equal = 16;
+  assert_false(dq_verdict_loses_sequences(&verdict));
 }
 
 static void what_is_ruinous(void **state) {
