@@ -146,10 +146,11 @@ const dq_command dq_verb_tune = {
     .usage = "MODEL [--threads N] [--time-limit 60s] [--wisdom FILE] [options]",
     .description =
         "Runs the model on random numbers and measures, for every distinct shape of a step, other algorithms, sizes of "
-        "blocks and one thread alone, each in turns with the usual choice, in runs of the whole network: of all "
-        "candidates the fifth that a cost model, fitted from the file, expects to be fastest. A choice "
-        "is taken where the 95 % confidence interval of its time ratio ends below 0.98, also when it is measured once "
-        "more. At the end the network with all choices runs in turns with the usual one; where it is not faster, none "
+        "blocks and one thread alone, each in turns with the usual choice, in runs of the whole network: all "
+        "candidates within a tenth of the time limit, beyond it the fifth that a cost model, fitted from the file, "
+        "expects to be fastest. The three best of each shape are measured once more. A choice is taken where the 95 % "
+        "confidence interval of its time ratio ends below 0.98. At the end the network with all choices runs in turns "
+        "with the usual one; where it is not faster, none "
         "of them is used. No bit of a result changes.\n\n"
         "The choices are kept in a text file, by shape, number of threads, processor and build of dq. dq-run, "
         "dq-bench, "

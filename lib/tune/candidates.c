@@ -1,6 +1,7 @@
 // What may be measured for each shape: every algorithm that fits, with every size of blocks that it reads.
 #include <string.h>
 
+#include "lib/base/clock.h"
 #include "lib/kernels/conv/conv.h"
 #include "lib/tune/tune_internal.h"
 
@@ -87,9 +88,10 @@ dq_status dq_tune_list(dq_tuner *tuner, dq_error *error) {
   return DQ_OK;
 }
 
+bool dq_tune_takes_all(const dq_tuner *tuner) { return tuner->options->exhaustive || dq_seconds() < tuner->short_end; }
+
 bool dq_tune_is_left(const dq_tuner *tuner, const dq_tune_task *task) {
-  int most = tuner->options->exhaustive ? task->candidate_count : dq_tune_part(task->candidate_count);
-  return task->tried < most;
+  return task->tried < (dq_tune_takes_all(tuner) ? task->candidate_count : dq_tune_part(task->candidate_count));
 }
 
 // ---- Counting ----

@@ -1,4 +1,5 @@
 // When a choice is taken.
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,22 @@ dq_tune_decision dq_tune_decide(const dq_time_ratio *ratio, double best, int64_t
   if (ratio->low > best) return DQ_TUNE_NOT_FASTER;
   if (ratio->high < DQ_TUNE_FASTER) return DQ_TUNE_IS_FASTER;
   return ratio->low > DQ_TUNE_FASTER || rounds >= DQ_TUNE_MOST_ROUNDS ? DQ_TUNE_NOT_FASTER : DQ_TUNE_UNDECIDED;
+}
+
+bool dq_tune_is_open(const dq_time_ratio *ratio) {
+  return ratio->low <= DQ_TUNE_FASTER && ratio->high >= DQ_TUNE_FASTER;
+}
+
+int dq_tune_winner(const double *medians, const double *highs, const int *places, int count) {
+  double least = INFINITY;
+  int winner = -1;
+  for (int f = 0; f < count; f++)
+    if (highs[f] < DQ_TUNE_FASTER) least = fmin(least, medians[f]);
+  for (int f = 0; f < count; f++) {
+    if (highs[f] >= DQ_TUNE_FASTER || medians[f] > least + DQ_TUNE_EQUAL) continue;
+    if (winner < 0 || places[f] < places[winner]) winner = f;
+  }
+  return winner;
 }
 
 bool dq_tune_too_noisy(const dq_time_ratio *control) {

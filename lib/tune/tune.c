@@ -8,8 +8,9 @@
 #include "lib/tune/tune_internal.h"
 
 enum { CONTROL_ROUNDS = 24, CONTROL_MOST = 5 * CONTROL_ROUNDS, WHOLE_LEAST = 24, WHOLE_MOST = 200 };
-// Of the time limit: until when trials go on, and how much the network as a whole may take.
-static const double SEARCH_PART = 0.65, WHOLE_PART = 0.2;
+// Of the time limit: until when all candidates are measured, until when trials go on, and how much the network as a
+// whole may take.
+static const double SHORT_PART = 0.1, SEARCH_PART = 0.65, WHOLE_PART = 0.2;
 // Seconds that the first runs may take whatever the time limit is.
 static const double CONTROL_SECONDS = 1;
 
@@ -232,10 +233,11 @@ static dq_status course(dq_tuner *tuner, dq_tune_report *report, dq_error *error
   if (tuner->options->exhaustive) reopen(tuner, report);
   if (!all_known(tuner)) {
     tuner->search_end = dq_seconds() + SEARCH_PART * tuner->options->time_limit;
+    tuner->short_end = dq_seconds() + SHORT_PART * tuner->options->time_limit;
     DQ_TRY(run_control(tuner, report, error));
     if (report->noisy) return DQ_OK;
     DQ_TRY(dq_tune_search(tuner, &report->out_of_time, error));
-    DQ_TRY(dq_tune_confirm(tuner, report->out_of_time, error));
+    DQ_TRY(dq_tune_finals(tuner, report->out_of_time, error));
     DQ_TRY(measure_network(tuner, report, error)); // first: a choice is not used before the network was measured
     DQ_TRY(keep_new(tuner, report, error));
     DQ_TRY(dq_tune_count(tuner, report, error));

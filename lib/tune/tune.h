@@ -16,6 +16,9 @@
 // to gain.
 #define DQ_TUNE_WAIT 0.02
 enum { DQ_TUNE_LEAST_ROUNDS = 8, DQ_TUNE_MOST_ROUNDS = 64 };
+// In the finals: candidates of a shape, rounds of each, and the time ratio by which two of them count as equal.
+enum { DQ_TUNE_FINALISTS = 3, DQ_TUNE_FINAL_LEAST = 32, DQ_TUNE_FINAL_ROUNDS = 2048 };
+#define DQ_TUNE_EQUAL 0.01
 // A disturbed round takes one from what is left of this, another one gives three back; where nothing is left, the
 // machine is too noisy.
 enum { DQ_TUNE_PATIENCE = 24 };
@@ -31,6 +34,12 @@ dq_tune_decision dq_tune_decide(const dq_time_ratio *ratio, double best, int64_t
 bool dq_tune_too_noisy(const dq_time_ratio *control);
 // Whether a round is disturbed in which the threads together waited for a processor for this share of its time.
 bool dq_tune_is_disturbed(double waited);
+// Whether an interval has DQ_TUNE_FASTER inside, so that more rounds may tell whether a choice is faster.
+bool dq_tune_is_open(const dq_time_ratio *ratio);
+// Which of `count` finalists of a shape is taken: of those whose interval ends below DQ_TUNE_FASTER the one with the
+// least median time ratio, or one that counts as equal to it (DQ_TUNE_EQUAL) and has an earlier place in the list of
+// candidates, so that chance does not choose among equals. -1: none is faster.
+int dq_tune_winner(const double *medians, const double *highs, const int *places, int count);
 // What is left of DQ_TUNE_PATIENCE after one more round, with `patience` before it; 0 to DQ_TUNE_PATIENCE. 0 says that
 // the machine is too noisy: it is reached where fewer than a quarter of the rounds can be used.
 int dq_tune_patience(int patience, bool disturbed);

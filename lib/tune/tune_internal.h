@@ -17,6 +17,12 @@ typedef struct dq_tune_candidate {
   dq_time_ratio ratio;   // where it was tried
 } dq_tune_candidate;
 
+// A candidate in the finals.
+typedef struct dq_tune_final {
+  int candidate;
+  dq_record record; // of its times there
+} dq_tune_final;
+
 typedef struct dq_tune_task {
   dq_tune_shape shape;
   int first;                     // step
@@ -30,7 +36,9 @@ typedef struct dq_tune_task {
   dq_step_choice trial;  // of the plan that dq_tuner_bind makes
   double seconds;        // usual time of one step
   int64_t rounds;        // that `usual` and `timed` have
-  double *usual, *timed; // [DQ_TUNE_MOST_ROUNDS] seconds of one of its steps, the mean over those of a run
+  double *usual, *timed; // [DQ_TUNE_FINAL_ROUNDS] seconds of one of its steps, the mean over those of a run
+  dq_tune_final finals[DQ_TUNE_FINALISTS];
+  int finalist_count;
 } dq_tune_task;
 
 typedef struct dq_tuner {
@@ -53,6 +61,7 @@ typedef struct dq_tuner {
   // processor do not count; with several threads the wall clock.
   int64_t (*clock)(void);
   double search_end; // dq_seconds() at which trials end
+  double short_end;  // dq_seconds() until which a search is short, so that no candidate has to be left out
   int64_t runs, duels;
   dq_waits waits; // of the threads for processors, with several threads that can each have one
   dq_tune_rounds rounds;
@@ -67,6 +76,8 @@ void dq_tuner_close(dq_tuner *tuner);
 // Makes a plan with the choice `trial` of each task, or with `of_best` its choice `best`; the caller frees *plan.
 // Statuses as dq_session_open.
 dq_status dq_tuner_bind(dq_tuner *tuner, bool of_best, dq_plan **plan, dq_error *error);
+// Binds the plan with the usual choices anew, in other memory. Statuses as dq_session_open.
+dq_status dq_tuner_renew(dq_tuner *tuner, dq_error *error);
 // Runs a plan. *seconds receives the time of the run, and times[task_count] (NULL: none) the sum of the times of the
 // steps of each task, in seconds. Statuses as dq_plan_run.
 dq_status dq_tuner_run(dq_tuner *tuner, dq_plan *plan, double *seconds, double *times, dq_error *error);
@@ -87,8 +98,9 @@ dq_status dq_tuner_add(dq_tuner *tuner, const dq_record *record, dq_error *error
 dq_status dq_tune_list(dq_tuner *tuner, dq_error *error);
 // Makes a candidate with a ratio the `best` of its task if it is faster than that.
 void dq_tune_adopt(dq_tune_task *task, const dq_tune_candidate *candidate);
-// Whether a candidate of the task is still to be measured: with options->exhaustive until all are, else until
-// dq_tune_part of them are.
+// Whether all candidates are measured: with options->exhaustive, and until tuner->short_end.
+bool dq_tune_takes_all(const dq_tuner *tuner);
+// Whether a candidate of the task is still to be measured: of all, or else until dq_tune_part of them are.
 bool dq_tune_is_left(const dq_tuner *tuner, const dq_tune_task *task);
 // Sets the families, the loss and the numbers of candidates of the report. DQ_SYSTEM: there is no memory.
 dq_status dq_tune_count(const dq_tuner *tuner, dq_tune_report *report, dq_error *error);
@@ -97,8 +109,9 @@ dq_status dq_tune_count(const dq_tuner *tuner, dq_tune_report *report, dq_error 
 // tuner->search_end; `best` of each task becomes the fastest. *out_of_time: whether candidates are left. Statuses as
 // dq_session_open.
 dq_status dq_tune_search(dq_tuner *tuner, bool *out_of_time, dq_error *error);
-// Measures the best choices again, and sets shape.record of the tasks whose best choice is faster, and, unless
-// `out_of_time`, of the other tasks with the usual choice. Statuses as dq_session_open.
-dq_status dq_tune_confirm(dq_tuner *tuner, bool out_of_time, dq_error *error);
+// Measures the candidates that may be the fastest once more, and sets shape.record of the tasks for which one of them
+// is faster, and, unless `out_of_time`, of the other tasks with the usual choice; `best` becomes that choice. Statuses
+// as dq_session_open.
+dq_status dq_tune_finals(dq_tuner *tuner, bool out_of_time, dq_error *error);
 
 #endif

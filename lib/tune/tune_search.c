@@ -6,7 +6,8 @@
 #include "lib/base/clock.h"
 #include "lib/tune/tune_internal.h"
 
-// The search ends when the tasks that are not done take a smaller share of the time; not with options->exhaustive.
+// The search ends when the tasks that are not done take a smaller share of the time; not where all candidates are
+// measured.
 static const double SMALL_SHARE = 0.01;
 
 static bool is_late(const dq_tuner *tuner) { return dq_seconds() >= tuner->search_end; }
@@ -110,14 +111,15 @@ static double share_left(const dq_tuner *tuner) {
   for (int t = 0; t < tuner->task_count; t++) {
     const dq_tune_task *task = &tuner->tasks[t];
     bool left = task->running >= 0 || (!task->shape.has_record && dq_tune_is_left(tuner, task));
-    if (left) share += tuner->options->exhaustive ? 1 : task->shape.share;
+    if (left) share += dq_tune_takes_all(tuner) ? 1 : task->shape.share;
   }
   return share;
 }
 
 static dq_status run_rounds(dq_tuner *tuner, dq_plan *plan, dq_error *error) {
   double whole;
-  DQ_TRY(dq_tuner_run(tuner, plan, &whole, NULL, error)); // warm
+  DQ_TRY(dq_tuner_run(tuner, tuner->usual, &whole, NULL, error)); // warm
+  DQ_TRY(dq_tuner_run(tuner, plan, &whole, NULL, error));
   for (int round = 0; round < DQ_TUNE_LEAST_ROUNDS && !is_late(tuner); round++)
     DQ_TRY(dq_tuner_duel(tuner, plan, error));
   for (int t = 0; t < tuner->task_count && !is_late(tuner); t++)
@@ -138,6 +140,7 @@ dq_status dq_tune_search(dq_tuner *tuner, bool *out_of_time, dq_error *error) {
     dq_plan *plan;
     report_progress(tuner, at_first);
     DQ_TRY(begin_all(tuner, error));
+    DQ_TRY(dq_tuner_renew(tuner, error));
     DQ_TRY(dq_tuner_bind(tuner, false, &plan, error));
     dq_status status = run_rounds(tuner, plan, error);
     dq_plan_free(plan);
@@ -145,48 +148,4 @@ dq_status dq_tune_search(dq_tuner *tuner, bool *out_of_time, dq_error *error) {
   }
   *out_of_time = share_left(tuner) >= SMALL_SHARE;
   return DQ_OK;
-}
-
-// ---- Confirming ----
-
-static bool has_choice(const dq_tune_task *task) { return !task->shape.has_record && !dq_choice_is_usual(&task->best); }
-
-static dq_status make_record(dq_tune_task *task, bool out_of_time, dq_error *error) {
-  dq_record *record = &task->shape.record;
-  bool faster = false;
-  *record = (dq_record){.run = task->shape.run, .ratio = 1, .low = 1, .high = 1, .runs = task->rounds};
-  DQ_TRY(dq_tune_quantiles(&record->before, task->usual, task->rounds, error));
-  record->after = record->before;
-  if (has_choice(task)) {
-    DQ_TRY(dq_time_ratio_of(&task->ratio, task->timed, task->usual, task->rounds, error));
-    faster = dq_tune_decide(&task->ratio, 1, task->rounds) == DQ_TUNE_IS_FASTER;
-  }
-  if (faster) {
-    record->choice = task->best;
-    record->ratio = task->ratio.median, record->low = task->ratio.low, record->high = task->ratio.high;
-    DQ_TRY(dq_tune_quantiles(&record->after, task->timed, task->rounds, error));
-  } else {
-    task->best = (dq_step_choice){{0}};
-  }
-  task->shape.has_record = faster || !out_of_time;
-  return DQ_OK;
-}
-
-dq_status dq_tune_confirm(dq_tuner *tuner, bool out_of_time, dq_error *error) {
-  enum { ROUNDS = 32 };
-  dq_plan *plan;
-  double whole;
-  DQ_TRY(dq_tuner_bind(tuner, true, &plan, error));
-  dq_status status = dq_tuner_run(tuner, plan, &whole, NULL, error);
-  for (int t = 0; t < tuner->task_count; t++) tuner->tasks[t].rounds = 0;
-  for (int round = 0; status == DQ_OK && round < ROUNDS; round++) status = dq_tuner_duel(tuner, plan, error);
-  for (int t = 0; status == DQ_OK && t < tuner->task_count; t++) {
-    dq_tune_task *task = &tuner->tasks[t];
-    if (task->shape.has_record) continue;
-    status = make_record(task, out_of_time, error);
-    if (task->shape.algorithm && !dq_choice_is_usual(&task->best))
-      task->shape.algorithm = dq_plan_step_algorithm(plan, task->first);
-  }
-  dq_plan_free(plan);
-  return status;
 }

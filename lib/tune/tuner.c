@@ -22,6 +22,15 @@ dq_status dq_tuner_bind(dq_tuner *tuner, bool of_best, dq_plan **plan, dq_error 
   return bind(tuner, plan, error);
 }
 
+dq_status dq_tuner_renew(dq_tuner *tuner, dq_error *error) {
+  dq_plan *plan;
+  memset(tuner->choices, 0, (size_t)tuner->step_count * sizeof *tuner->choices);
+  DQ_TRY(bind(tuner, &plan, error));
+  dq_plan_free(tuner->usual);
+  tuner->usual = plan;
+  return DQ_OK;
+}
+
 dq_status dq_tuner_run(dq_tuner *tuner, dq_plan *plan, double *seconds, double *times, dq_error *error) {
   dq_feed(plan, tuner->inputs);
   tuner->runs++;
@@ -100,8 +109,8 @@ static dq_status add_task(dq_tuner *tuner, int step, const char *run, dq_error *
                                 .name = dq_arena_strdup(tuner->arena, name),
                                 .op_type = dq_arena_strdup(tuner->arena, node->op_type),
                                 .algorithm = dq_plan_step_algorithm(tuner->usual, step)};
-  task->usual = DQ_NEW_ARRAY(tuner->arena, DQ_TUNE_MOST_ROUNDS, double);
-  task->timed = DQ_NEW_ARRAY(tuner->arena, DQ_TUNE_MOST_ROUNDS, double);
+  task->usual = DQ_NEW_ARRAY(tuner->arena, DQ_TUNE_FINAL_ROUNDS, double);
+  task->timed = DQ_NEW_ARRAY(tuner->arena, DQ_TUNE_FINAL_ROUNDS, double);
   return dq_arena_exhausted(tuner->arena) ? dq_fail_memory(error, sizeof *task) : DQ_OK;
 }
 

@@ -129,8 +129,8 @@ dq_int8_options dq_int8_defaults(void);
 bool dq_int8_is_quantized(const dq_graph *graph);
 
 // The precisions of the layers of a report that `graph`, the network before quantization, has, as options->precision
-// takes them; layers that quantization added, such as the factors behind a head, are left out. *map is in the arena; its
-// names belong to the report. DQ_SYSTEM: there is no memory.
+// takes them; layers that quantization added, such as the factors behind a head, are left out. *map is in the arena;
+// its names belong to the report. DQ_SYSTEM: there is no memory.
 dq_status dq_int8_precision(const dq_int8_report *report, const dq_graph *graph, dq_arena *arena, dq_precision_map *map,
                             dq_error *error);
 

@@ -134,6 +134,26 @@ static void a_fifth_of_the_candidates(void **state) {
   assert_int_equal(dq_tune_part(44), 9);
 }
 
+static void check_winner(int expected, const double medians[3], const double highs[3], const int places[3]) {
+  assert_int_equal(dq_tune_winner(medians, highs, places, 3), expected);
+}
+
+// Of equals the first in the list wins, which chance does not change; what is not faster for sure does not count.
+static void the_first_of_equals_wins(void **state) {
+  (void)state;
+  check_winner(1, (double[]){0.9, 0.905, 0.8}, (double[]){0.95, 0.95, 0.98}, (int[]){7, 3, 1});
+  check_winner(0, (double[]){0.9, 0.911, 0.8}, (double[]){0.95, 0.95, 0.98}, (int[]){7, 3, 1});
+  check_winner(-1, (double[]){0.9, 0.9, 0.8}, (double[]){0.98, 0.99, 1.1}, (int[]){7, 3, 1});
+  assert_int_equal(dq_tune_winner(NULL, NULL, NULL, 0), -1);
+}
+
+static void more_rounds_where_they_may_tell(void **state) {
+  (void)state;
+  assert_true(dq_tune_is_open(&(dq_time_ratio){.median = 0.97, .low = 0.95, .high = 0.98}));
+  assert_false(dq_tune_is_open(&(dq_time_ratio){.median = 0.97, .low = 0.95, .high = 0.979}));
+  assert_false(dq_tune_is_open(&(dq_time_ratio){.median = 1, .low = 0.981, .high = 1.1}));
+}
+
 // The network with the fastest of all takes 1 - 0.5 * 0.4 - 0.25 * 0.1 = 0.775 of its time, with those of a part
 // 0.5 * 0.2 + 0.25 * 0.1 = 0.125 more.
 static void loss_by_a_part(void **state) {
@@ -166,6 +186,8 @@ int main(void) {
       cmocka_unit_test(what_is_above_the_best_so_far_is_cut),
       cmocka_unit_test(rank_correlations),
       cmocka_unit_test(a_fifth_of_the_candidates),
+      cmocka_unit_test(the_first_of_equals_wins),
+      cmocka_unit_test(more_rounds_where_they_may_tell),
       cmocka_unit_test(loss_by_a_part),
       cmocka_unit_test(quantiles_of_five),
   };

@@ -1,0 +1,128 @@
+// The finals: the candidates of each shape that may be the fastest are measured once more, in more rounds than the
+// search has for them, and one of them is taken.
+#include "lib/base/clock.h"
+#include "lib/tune/tune_internal.h"
+
+// ---- Who takes part ----
+
+static bool is_ahead(const dq_tune_task *task, int a, int b) {
+  double x = task->candidates[a].ratio.median, y = task->candidates[b].ratio.median;
+  return x < y || (!(y < x) && a < b);
+}
+
+// The candidates that may be faster than the usual choice, the fastest first.
+static void list_finalists(dq_tune_task *task) {
+  for (int c = 0; c < task->candidate_count; c++) {
+    const dq_tune_candidate *one = &task->candidates[c];
+    if (!one->tried || one->ratio.low >= DQ_TUNE_FASTER) continue;
+    int at = task->finalist_count < DQ_TUNE_FINALISTS ? task->finalist_count++ : DQ_TUNE_FINALISTS;
+    for (; at && is_ahead(task, c, task->finals[at - 1].candidate); at--)
+      if (at < DQ_TUNE_FINALISTS) task->finals[at] = task->finals[at - 1];
+    if (at < DQ_TUNE_FINALISTS) task->finals[at].candidate = c;
+  }
+}
+
+// The number of turns: in each a task has one of its finalists, or its first one again.
+static int prepare(dq_tuner *tuner) {
+  int turns = 1;
+  for (int t = 0; t < tuner->task_count; t++) {
+    dq_tune_task *task = &tuner->tasks[t];
+    if (!task->shape.has_record) list_finalists(task);
+    if (task->finalist_count > turns) turns = task->finalist_count;
+  }
+  return turns;
+}
+
+// ---- One turn ----
+
+static void choose_trials(dq_tuner *tuner, int turn) {
+  for (int t = 0; t < tuner->task_count; t++) {
+    dq_tune_task *task = &tuner->tasks[t];
+    int at = turn < task->finalist_count ? turn : 0;
+    task->trial = task->finalist_count ? task->candidates[task->finals[at].candidate].choice : task->best;
+    task->rounds = 0;
+  }
+}
+
+// Whether more rounds may tell what this turn has not told yet.
+static dq_status is_open(const dq_tuner *tuner, int turn, bool *open, dq_error *error) {
+  *open = false;
+  for (int t = 0; t < tuner->task_count && !*open; t++) {
+    const dq_tune_task *task = &tuner->tasks[t];
+    dq_time_ratio ratio;
+    if (turn >= task->finalist_count) continue;
+    DQ_TRY(dq_time_ratio_of(&ratio, task->timed, task->usual, task->rounds, error));
+    *open = dq_tune_is_open(&ratio);
+  }
+  return DQ_OK;
+}
+
+// Some rounds of plans that are bound anew, as the time of a step depends by some percent on where its memory lies.
+static dq_status run_block(dq_tuner *tuner, dq_error *error) {
+  enum { ROUNDS = 8 };
+  dq_plan *plan;
+  double whole;
+  DQ_TRY(dq_tuner_renew(tuner, error));
+  DQ_TRY(dq_tuner_bind(tuner, false, &plan, error));
+  dq_status status = dq_tuner_run(tuner, tuner->usual, &whole, NULL, error); // warm
+  if (status == DQ_OK) status = dq_tuner_run(tuner, plan, &whole, NULL, error);
+  for (int round = 0; round < ROUNDS && status == DQ_OK; round++) status = dq_tuner_duel(tuner, plan, error);
+  dq_plan_free(plan);
+  return status;
+}
+
+// Stores the times of a finalist, and those of the usual choice in the record of the shape.
+static dq_status store(dq_tune_task *task, int turn, dq_error *error) {
+  dq_quantiles usual;
+  DQ_TRY(dq_tune_quantiles(&usual, task->usual, task->rounds, error));
+  task->shape.record = (dq_record){
+      .run = task->shape.run, .ratio = 1, .low = 1, .high = 1, .runs = task->rounds, .before = usual, .after = usual};
+  if (turn >= task->finalist_count) return DQ_OK;
+  dq_record *record = &task->finals[turn].record;
+  dq_time_ratio ratio;
+  *record = task->shape.record;
+  DQ_TRY(dq_time_ratio_of(&ratio, task->timed, task->usual, task->rounds, error));
+  record->choice = task->trial;
+  record->ratio = ratio.median, record->low = ratio.low, record->high = ratio.high;
+  return dq_tune_quantiles(&record->after, task->timed, task->rounds, error);
+}
+
+static dq_status run_turn(dq_tuner *tuner, int turn, double end, dq_error *error) {
+  bool open = true;
+  choose_trials(tuner, turn);
+  while (open && tuner->tasks[0].rounds < DQ_TUNE_FINAL_ROUNDS) {
+    DQ_TRY(run_block(tuner, error));
+    if (tuner->tasks[0].rounds % DQ_TUNE_FINAL_LEAST) continue;
+    DQ_TRY(is_open(tuner, turn, &open, error));
+    open = open && dq_seconds() < end;
+  }
+  for (int t = 0; t < tuner->task_count; t++)
+    if (!tuner->tasks[t].shape.has_record) DQ_TRY(store(&tuner->tasks[t], turn, error));
+  return DQ_OK;
+}
+
+// ---- Who wins ----
+
+static void take_winner(dq_tune_task *task, bool out_of_time) {
+  double medians[DQ_TUNE_FINALISTS], highs[DQ_TUNE_FINALISTS];
+  int places[DQ_TUNE_FINALISTS];
+  for (int f = 0; f < task->finalist_count; f++) {
+    medians[f] = task->finals[f].record.ratio, highs[f] = task->finals[f].record.high;
+    places[f] = task->finals[f].candidate;
+  }
+  int winner = dq_tune_winner(medians, highs, places, task->finalist_count);
+  if (winner >= 0) task->shape.record = task->finals[winner].record;
+  task->best = task->shape.record.choice;
+  task->shape.has_record = winner >= 0 || !out_of_time;
+}
+
+dq_status dq_tune_finals(dq_tuner *tuner, bool out_of_time, dq_error *error) {
+  const double part = 0.15; // of the time limit, beyond the least rounds
+  double start = dq_seconds();
+  int turns = prepare(tuner);
+  for (int turn = 0; turn < turns; turn++)
+    DQ_TRY(run_turn(tuner, turn, start + part * tuner->options->time_limit * (turn + 1) / turns, error));
+  for (int t = 0; t < tuner->task_count; t++)
+    if (!tuner->tasks[t].shape.has_record) take_winner(&tuner->tasks[t], out_of_time);
+  return DQ_OK;
+}
