@@ -93,6 +93,8 @@ typedef struct dq_mix_report {
   double exact_gap; // of the last front: the most that a point may be slower than the best choice, as a share of the
                     // time of float32; 0: the front is exact
   int widest;       // dq_mix_front.widest
+  // Too many values are open at a time for choices among three precisions: the front has points without float16 only.
+  bool no_float16;
   double largest_time_error;  // of the points that were found: share of the time
   double largest_noise_error; // of all points: dq_mix_noise_error
 } dq_mix_report;

@@ -317,7 +317,8 @@ dq_status dq_mix_costs_table(const dq_mix_costs *costs, const dq_mix_table_optio
       int at = u * DQ_PRECISIONS + p;
       int64_t bytes = options->bytes ? network->units[u].weights * dq_precision_bytes((dq_precision)p) : 0;
       units[at] = cost_of(&s, mean_of(&costs->unit_seconds[at]), costs->unit_noise[at], bytes);
-      if (!dq_mix_allows(network, u, (dq_precision)p)) units[at].time = -1;
+      bool left_out = options->no_float16 && p == DQ_PRECISION_FP16;
+      if (left_out || !dq_mix_allows(network, u, (dq_precision)p)) units[at].time = -1;
     }
   for (int v = 0; v < network->value_count; v++) {
     values[v] = network->values[v];

@@ -69,6 +69,7 @@ dq_mix_prediction dq_mix_predict(const dq_mix_costs *costs, const uint8_t *choic
 enum { DQ_MIX_TIME_PARTS = 1 << 14 };
 typedef struct dq_mix_table_options {
   bool conversions, bytes;
+  bool no_float16; // no unit can have float16
 } dq_mix_table_options;
 dq_status dq_mix_costs_table(const dq_mix_costs *costs, const dq_mix_table_options *options, dq_arena *arena,
                              dq_mix_table *table, dq_error *error);

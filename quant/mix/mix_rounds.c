@@ -91,15 +91,31 @@ typedef struct chosen_front {
   int count;     // points up to the least noise that is told apart
 } chosen_front;
 
+static dq_status find_choices(dq_mix_search_state *search, bool conversions, dq_mix_front *front, dq_error *error) {
+  const bool bytes = search->options->most_bytes > 0;
+  const dq_mix_table_options what = {conversions, bytes, search->report->no_float16};
+  dq_mix_table table;
+  DQ_TRY(dq_mix_costs_table(&search->report->costs, &what, search->arena, &table, error));
+  return dq_mix_front_find(front, &table, bytes ? LABELS_WITH_BYTES : LABELS, search->arena, error);
+}
+
+// Where choices among three precisions are too many, those among float32 and int8, as float16 lies between the two.
+static dq_status find_possible(dq_mix_search_state *search, bool conversions, dq_mix_front *front) {
+  dq_error error;
+  if (!search->report->no_float16) {
+    dq_status status = find_choices(search, conversions, front, &error);
+    if (status == DQ_OK) return DQ_OK;
+    if (status != DQ_UNSUPPORTED) return dq_fail(search->error, status, "%s", error.message);
+    search->report->no_float16 = true;
+    dq_message(search->context, DQ_NOTE, "%s: points of the front have float32 and int8 only", error.message);
+  }
+  return find_choices(search, conversions, front, search->error);
+}
+
 // In equal parts by time and by decibels, of which 25 are told apart: beyond them nothing is lost.
 static dq_status find_front(dq_mix_search_state *search, bool conversions, chosen_front *chosen) {
   static const double RANGE = 25;
-  const dq_mix_options *options = search->options;
-  const dq_mix_table_options what = {.conversions = conversions, .bytes = options->most_bytes > 0};
-  dq_mix_table table;
-  DQ_TRY(dq_mix_costs_table(&search->report->costs, &what, search->arena, &table, search->error));
-  DQ_TRY(
-      dq_mix_front_find(&chosen->front, &table, what.bytes ? LABELS_WITH_BYTES : LABELS, search->arena, search->error));
+  DQ_TRY(find_possible(search, conversions, &chosen->front));
   const dq_mix_front *front = &chosen->front;
   search->report->exact_gap = (double)front->time_gap / DQ_MIX_TIME_PARTS;
   search->report->widest = front->widest;
