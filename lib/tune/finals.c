@@ -87,14 +87,22 @@ static dq_status store(dq_tune_task *task, int turn, dq_error *error) {
   return dq_tune_quantiles(&record->after, task->timed, task->rounds, error);
 }
 
-static dq_status run_turn(dq_tuner *tuner, int turn, double end, dq_error *error) {
-  bool open = true;
+// Until when a turn goes on, by dq_seconds(): though everything is told, as the first places of memory may mislead;
+// while something is open.
+typedef struct turn_end {
+  double told, open;
+} turn_end;
+
+static dq_status run_turn(dq_tuner *tuner, int turn, const turn_end *end, dq_error *error) {
+  bool goes_on = true;
   choose_trials(tuner, turn);
-  while (open && tuner->tasks[0].rounds < DQ_TUNE_FINAL_ROUNDS) {
+  while (goes_on) {
     DQ_TRY(run_block(tuner, error));
-    if (tuner->tasks[0].rounds % DQ_TUNE_FINAL_LEAST) continue;
-    DQ_TRY(is_open(tuner, turn, &open, error));
-    open = open && dq_seconds() < end;
+    int64_t rounds = tuner->tasks[0].rounds;
+    if (rounds % DQ_TUNE_FINAL_LEAST) continue;
+    DQ_TRY(is_open(tuner, turn, &goes_on, error));
+    goes_on = goes_on ? rounds < DQ_TUNE_FINAL_ROUNDS && dq_seconds() < end->open
+                      : rounds < DQ_TUNE_FINAL_ENOUGH && dq_seconds() < end->told;
   }
   for (int t = 0; t < tuner->task_count; t++)
     if (!tuner->tasks[t].shape.has_record) DQ_TRY(store(&tuner->tasks[t], turn, error));
@@ -117,11 +125,13 @@ static void take_winner(dq_tune_task *task, bool out_of_time) {
 }
 
 dq_status dq_tune_finals(dq_tuner *tuner, bool out_of_time, dq_error *error) {
-  const double part = 0.15; // of the time limit, beyond the least rounds
-  double start = dq_seconds();
+  static const double TOLD = 0.05, OPEN = 0.15; // of the time limit, beyond the least rounds
+  double start = dq_seconds(), limit = tuner->options->time_limit;
   int turns = prepare(tuner);
-  for (int turn = 0; turn < turns; turn++)
-    DQ_TRY(run_turn(tuner, turn, start + part * tuner->options->time_limit * (turn + 1) / turns, error));
+  for (int turn = 0; turn < turns; turn++) {
+    double passed = (turn + 1.0) / turns;
+    DQ_TRY(run_turn(tuner, turn, &(turn_end){start + TOLD * limit * passed, start + OPEN * limit * passed}, error));
+  }
   for (int t = 0; t < tuner->task_count; t++)
     if (!tuner->tasks[t].shape.has_record) take_winner(&tuner->tasks[t], out_of_time);
   return DQ_OK;

@@ -218,15 +218,21 @@ static dq_status decide_absorption(dq_trials *all) {
 }
 
 // A method that was asked for is kept, without a search.
-static bool tries_search(const dq_int8_options *options) {
+static bool may_search(const dq_int8_options *options) {
   return options->range_search == DQ_CHOOSE_ON || (options->range_search == DQ_CHOOSE_AUTO && is_automatic(options));
+}
+
+// The search takes a fifth of the command, and helps no network that loses much: no range of one value makes up for
+// that.
+static bool is_hopeless(dq_trials *all) {
+  return dq_verdict_is_doubtful(&all->job->report->verdict) || !can_be_sure(all, "range search");
 }
 
 static dq_status decide_range_search(dq_trials *all) {
   const dq_int8_options *options = all->job->in->options;
   dq_int8_setting setting = all->job->setting;
-  if (!tries_search(options)) return DQ_OK;
-  if (options->range_search == DQ_CHOOSE_AUTO && !can_be_sure(all, "range search")) return DQ_OK;
+  if (!may_search(options)) return DQ_OK;
+  if (options->range_search == DQ_CHOOSE_AUTO && is_hopeless(all)) return DQ_OK;
   setting.range_search = true;
   return dq_try_and_compare(all, &setting, options->range_search == DQ_CHOOSE_ON, &all->job->report->range_search_gain);
 }
@@ -284,7 +290,7 @@ static dq_status check_memory(const dq_int8_job *job) {
   dq_int8_report report = {0};
   dq_int8_job look = *job;
   look.report = &report;
-  if (!tries_search(job->in->options)) return DQ_OK;
+  if (!may_search(job->in->options)) return DQ_OK;
   DQ_TRY(dq_int8_open_tables(&look));
   DQ_TRY(dq_int8_select(&look));
   return dq_int8_check_search(&look);

@@ -141,8 +141,8 @@ static void check_winner(int expected, const double medians[3], const double hig
 // Of equals the first in the list wins, which chance does not change; what is not faster for sure does not count.
 static void the_first_of_equals_wins(void **state) {
   (void)state;
-  check_winner(1, (double[]){0.9, 0.905, 0.8}, (double[]){0.95, 0.95, 0.98}, (int[]){7, 3, 1});
-  check_winner(0, (double[]){0.9, 0.911, 0.8}, (double[]){0.95, 0.95, 0.98}, (int[]){7, 3, 1});
+  check_winner(1, (double[]){0.9, 0.915, 0.8}, (double[]){0.95, 0.95, 0.98}, (int[]){7, 3, 1});
+  check_winner(0, (double[]){0.9, 0.921, 0.8}, (double[]){0.95, 0.95, 0.98}, (int[]){7, 3, 1});
   check_winner(-1, (double[]){0.9, 0.9, 0.8}, (double[]){0.98, 0.99, 1.1}, (int[]){7, 3, 1});
   assert_int_equal(dq_tune_winner(NULL, NULL, NULL, 0), -1);
 }
