@@ -57,16 +57,14 @@ static dq_status is_open(const dq_tuner *tuner, int turn, bool *open, dq_error *
   return DQ_OK;
 }
 
-// Some rounds of plans that are bound anew, as the time of a step depends by some percent on where its memory lies.
+// Some rounds of plans that are bound anew.
 static dq_status run_block(dq_tuner *tuner, dq_error *error) {
-  enum { ROUNDS = 8 };
   dq_plan *plan;
-  double whole;
   DQ_TRY(dq_tuner_renew(tuner, error));
   DQ_TRY(dq_tuner_bind(tuner, false, &plan, error));
-  dq_status status = dq_tuner_run(tuner, tuner->usual, &whole, NULL, error); // warm
-  if (status == DQ_OK) status = dq_tuner_run(tuner, plan, &whole, NULL, error);
-  for (int round = 0; round < ROUNDS && status == DQ_OK; round++) status = dq_tuner_duel(tuner, plan, error);
+  dq_status status = dq_tuner_warm(tuner, plan, error);
+  for (int round = 0; round < DQ_TUNE_BOUND_ROUNDS && status == DQ_OK; round++)
+    status = dq_tuner_duel(tuner, plan, error);
   dq_plan_free(plan);
   return status;
 }

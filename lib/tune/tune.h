@@ -16,6 +16,9 @@
 // to gain.
 #define DQ_TUNE_WAIT 0.02
 enum { DQ_TUNE_LEAST_ROUNDS = 8, DQ_TUNE_MOST_ROUNDS = 64 };
+// Rounds of the finals after which plans are bound anew, as the time of a step depends by some percent on where its
+// memory lies.
+enum { DQ_TUNE_BOUND_ROUNDS = 16 };
 // In the finals: candidates of a shape, rounds of each, and the time ratio by which two of them count as equal.
 enum { DQ_TUNE_FINALISTS = 3, DQ_TUNE_FINAL_LEAST = 32, DQ_TUNE_FINAL_ENOUGH = 256, DQ_TUNE_FINAL_ROUNDS = 2048 };
 #define DQ_TUNE_EQUAL 0.02

@@ -81,6 +81,8 @@ dq_status dq_tuner_renew(dq_tuner *tuner, dq_error *error);
 // Runs a plan. *seconds receives the time of the run, and times[task_count] (NULL: none) the sum of the times of the
 // steps of each task, in seconds. Statuses as dq_plan_run.
 dq_status dq_tuner_run(dq_tuner *tuner, dq_plan *plan, double *seconds, double *times, dq_error *error);
+// Runs the usual plan and `plan` in turns before times count. Statuses as dq_plan_run.
+dq_status dq_tuner_warm(dq_tuner *tuner, dq_plan *plan, dq_error *error);
 // Begin and end a round, runs of plans that are compared with each other. A round that is disturbed, as *disturbed
 // says, has to be made again. DQ_CONDITION: too many of the last rounds were disturbed
 // (rounds.patience is 0).

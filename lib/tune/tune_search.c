@@ -117,9 +117,7 @@ static double share_left(const dq_tuner *tuner) {
 }
 
 static dq_status run_rounds(dq_tuner *tuner, dq_plan *plan, dq_error *error) {
-  double whole;
-  DQ_TRY(dq_tuner_run(tuner, tuner->usual, &whole, NULL, error)); // warm
-  DQ_TRY(dq_tuner_run(tuner, plan, &whole, NULL, error));
+  DQ_TRY(dq_tuner_warm(tuner, plan, error));
   for (int round = 0; round < DQ_TUNE_LEAST_ROUNDS && !is_late(tuner); round++)
     DQ_TRY(dq_tuner_duel(tuner, plan, error));
   for (int t = 0; t < tuner->task_count && !is_late(tuner); t++)

@@ -47,6 +47,17 @@ dq_status dq_tuner_run(dq_tuner *tuner, dq_plan *plan, double *seconds, double *
   return DQ_OK;
 }
 
+// The first runs of a plan touch memory that was never used.
+dq_status dq_tuner_warm(dq_tuner *tuner, dq_plan *plan, dq_error *error) {
+  enum { RUNS = 3 };
+  double whole;
+  for (int run = 0; run < RUNS; run++) {
+    DQ_TRY(dq_tuner_run(tuner, tuner->usual, &whole, NULL, error));
+    DQ_TRY(dq_tuner_run(tuner, plan, &whole, NULL, error));
+  }
+  return DQ_OK;
+}
+
 // ---- Rounds ----
 
 void dq_tuner_begin_round(dq_tuner *tuner) { dq_waits_begin(&tuner->waits); }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Points of dq-mix on pictures that its search has not seen, over random halves of the labelled pictures.
 
-usage: mix_splits.py BUILD FOLDER --data NETWORK [--drops 0.3,...] [--splits 5] [--only K] [--limit N]
+usage: mix_splits.py BUILD FOLDER --data NETWORK [--drops 0.3,...] [--splits 5] [--only K] [--limit N] [--single]
                      [--assets FOLDER] [--time-limit 4s] [--csv FILE]
 
 NETWORK is a row of NETWORKS. Split k puts half of the labelled pictures, drawn by random.Random(k), into the search
@@ -99,8 +99,8 @@ def search(options, model, calib, preset, place, drop):
             json.dump(costs, file)
     command = [options.build + "/dq-mix", model, "--data", f"{options.assets}/data/{calib}", "--preset", preset, "--threads", "1",
                "--eval", place + "/search", "--max-drop", drop, "--time-limit", options.time_limit, "--cache", cache, "-o", out,
-               "--save-precision", f"{place}/{drop}.precision.json", "--resume", "--points", "6", "--cautious",
-               *limit_of(options)]
+               "--save-precision", f"{place}/{drop}.precision.json", "--resume", "--points", "6",
+               *([] if options.single else ["--cautious"]), *limit_of(options)]
     told = facts(command, f"{place}/{drop}.mix.json")
     with open(f"{place}/{drop}.precision.json", encoding="utf-8") as file:
         layers = list(json.load(file)["layers"].values())
@@ -139,6 +139,7 @@ def main():
     parser.add_argument("--splits", type=int, default=5, choices=STUDENT)
     parser.add_argument("--only", type=int, metavar="K", help="make split K, without a table")
     parser.add_argument("--limit", type=int, default=0, help="pictures for calibration; 0: all")
+    parser.add_argument("--single", action="store_true", help="the bound holds for each point alone, without --cautious")
     parser.add_argument("--assets", default="../shared")
     parser.add_argument("--time-limit", default="4s")
     parser.add_argument("--csv", metavar="FILE")
