@@ -1,5 +1,7 @@
 // The finals: the candidates of each shape that may be the fastest are measured once more, in more rounds than the
 // search has for them, and one of them is taken.
+#include <math.h>
+
 #include "lib/base/clock.h"
 #include "lib/tune/tune_internal.h"
 
@@ -109,17 +111,21 @@ static dq_status run_turn(dq_tuner *tuner, int turn, const turn_end *end, dq_err
 
 // ---- Who wins ----
 
-static void take_winner(dq_tune_task *task, bool out_of_time) {
+static void take_winner(const dq_tuner *tuner, dq_tune_task *task, bool out_of_time) {
   double medians[DQ_TUNE_FINALISTS], highs[DQ_TUNE_FINALISTS];
   int places[DQ_TUNE_FINALISTS];
+  bool is_complete = !out_of_time;
   for (int f = 0; f < task->finalist_count; f++) {
-    medians[f] = task->finals[f].record.ratio, highs[f] = task->finals[f].record.high;
+    const dq_record *record = &task->finals[f].record;
+    bool counts = !tuner->threads_lose || !record->choice.values[DQ_KNOB_OF_THREADS];
+    medians[f] = record->ratio, highs[f] = counts ? record->high : INFINITY;
     places[f] = task->finals[f].candidate;
+    is_complete = is_complete && counts;
   }
   int winner = dq_tune_winner(medians, highs, places, task->finalist_count);
   if (winner >= 0) task->shape.record = task->finals[winner].record;
   task->best = task->shape.record.choice;
-  task->shape.has_record = winner >= 0 || !out_of_time;
+  task->shape.has_record = winner >= 0 || is_complete;
 }
 
 dq_status dq_tune_finals(dq_tuner *tuner, bool out_of_time, dq_error *error) {
@@ -130,7 +136,8 @@ dq_status dq_tune_finals(dq_tuner *tuner, bool out_of_time, dq_error *error) {
     double passed = (turn + 1.0) / turns;
     DQ_TRY(run_turn(tuner, turn, &(turn_end){start + TOLD * limit * passed, start + OPEN * limit * passed}, error));
   }
+  DQ_TRY(dq_tune_check_threads(tuner, error));
   for (int t = 0; t < tuner->task_count; t++)
-    if (!tuner->tasks[t].shape.has_record) take_winner(&tuner->tasks[t], out_of_time);
+    if (!tuner->tasks[t].shape.has_record) take_winner(tuner, &tuner->tasks[t], out_of_time);
   return DQ_OK;
 }

@@ -96,13 +96,13 @@ static dq_status run_turns(dq_tuner *tuner, dq_plan *const *plans, int count, do
     DQ_TRY(dq_tuner_run(tuner, plans[p], &warm, NULL, error));
     once = fmin(once, warm);
   }
-  DQ_TRY(check_time(tuner, count * rounds, (double)(count * rounds) * once, most, error));
+  DQ_TRY(check_time(tuner, 2 * count * rounds, (double)(2 * count * rounds) * once, most, error));
   for (int64_t round = 0, tries = 0; round < rounds; tries++) {
     bool disturbed;
     dq_tuner_begin_round(tuner);
     for (int p = 0; p < count; p++) {
       int turn = (int)((p + tries) % count);
-      DQ_TRY(dq_tuner_run(tuner, plans[turn], &times[turn][round], NULL, error));
+      DQ_TRY(dq_tuner_run_again(tuner, plans[turn], &times[turn][round], NULL, error));
     }
     DQ_TRY(dq_tuner_end_round(tuner, &disturbed, error));
     round += !disturbed;
@@ -150,7 +150,7 @@ static dq_status run_control(dq_tuner *tuner, dq_tune_report *report, dq_error *
 }
 
 static int64_t whole_rounds(const dq_tuner *tuner, double once) {
-  double rounds = WHOLE_PART * tuner->options->time_limit / (2 * once);
+  double rounds = WHOLE_PART * tuner->options->time_limit / (4 * once);
   return rounds < WHOLE_LEAST ? WHOLE_LEAST : rounds > WHOLE_MOST ? WHOLE_MOST : (int64_t)rounds;
 }
 
@@ -236,6 +236,7 @@ static dq_status course(dq_tuner *tuner, dq_tune_report *report, dq_error *error
     tuner->short_end = dq_seconds() + SHORT_PART * tuner->options->time_limit;
     DQ_TRY(run_control(tuner, report, error));
     if (report->noisy) return DQ_OK;
+    DQ_TRY(dq_tune_check_threads(tuner, error));
     DQ_TRY(dq_tune_search(tuner, &report->out_of_time, error));
     DQ_TRY(dq_tune_finals(tuner, report->out_of_time, error));
     DQ_TRY(measure_network(tuner, report, error)); // first: a choice is not used before the network was measured

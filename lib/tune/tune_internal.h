@@ -63,7 +63,8 @@ typedef struct dq_tuner {
   double search_end; // dq_seconds() at which trials end
   double short_end;  // dq_seconds() until which a search is short, so that no candidate has to be left out
   int64_t runs, duels;
-  dq_waits waits; // of the threads for processors, with several threads that can each have one
+  bool threads_lose; // dq_tune_check_threads
+  dq_waits waits;    // of the threads for processors, with several threads that can each have one
   dq_tune_rounds rounds;
 } dq_tuner;
 
@@ -81,6 +82,9 @@ dq_status dq_tuner_renew(dq_tuner *tuner, dq_error *error);
 // Runs a plan. *seconds receives the time of the run, and times[task_count] (NULL: none) the sum of the times of the
 // steps of each task, in seconds. Statuses as dq_plan_run.
 dq_status dq_tuner_run(dq_tuner *tuner, dq_plan *plan, double *seconds, double *times, dq_error *error);
+// Runs a plan twice; the second run counts, as dq_tuner_run has it. The first one finds the caches as another plan left
+// them, and threads that sleep where that plan had work for one of them only.
+dq_status dq_tuner_run_again(dq_tuner *tuner, dq_plan *plan, double *seconds, double *times, dq_error *error);
 // Runs the usual plan and `plan` in turns before times count. Statuses as dq_plan_run.
 dq_status dq_tuner_warm(dq_tuner *tuner, dq_plan *plan, dq_error *error);
 // Begin and end a round, runs of plans that are compared with each other. A round that is disturbed, as *disturbed
@@ -106,6 +110,11 @@ bool dq_tune_takes_all(const dq_tuner *tuner);
 bool dq_tune_is_left(const dq_tuner *tuner, const dq_tune_task *task);
 // Sets the families, the loss and the numbers of candidates of the report. DQ_SYSTEM: there is no memory.
 dq_status dq_tune_count(const dq_tuner *tuner, dq_tune_report *report, dq_error *error);
+
+// With several threads: sets tuner->threads_lose where the network is faster with every step in one thread alone. What
+// is measured then says nothing about threads that run at the same time, so that no step is left to one thread.
+// Statuses as dq_session_open.
+dq_status dq_tune_check_threads(dq_tuner *tuner, dq_error *error);
 
 // Measures the candidates of all tasks without a record, in the order of the times that the cost model expects, until
 // tuner->search_end; `best` of each task becomes the fastest. *out_of_time: whether candidates are left. Statuses as

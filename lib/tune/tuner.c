@@ -47,6 +47,11 @@ dq_status dq_tuner_run(dq_tuner *tuner, dq_plan *plan, double *seconds, double *
   return DQ_OK;
 }
 
+dq_status dq_tuner_run_again(dq_tuner *tuner, dq_plan *plan, double *seconds, double *times, dq_error *error) {
+  DQ_TRY(dq_tuner_run(tuner, plan, seconds, NULL, error));
+  return dq_tuner_run(tuner, plan, seconds, times, error);
+}
+
 // The first runs of a plan touch memory that was never used.
 dq_status dq_tuner_warm(dq_tuner *tuner, dq_plan *plan, dq_error *error) {
   enum { RUNS = 3 };
@@ -76,7 +81,7 @@ static dq_status run_both(dq_tuner *tuner, dq_plan *plan, double *const *times, 
   dq_tuner_begin_round(tuner);
   for (int turn = 0; turn < 2; turn++) {
     int side = (int)(tuner->duels + turn) % 2;
-    DQ_TRY(dq_tuner_run(tuner, side ? plan : tuner->usual, &whole, times[side], error));
+    DQ_TRY(dq_tuner_run_again(tuner, side ? plan : tuner->usual, &whole, times[side], error));
   }
   tuner->duels++;
   return dq_tuner_end_round(tuner, disturbed, error);

@@ -234,7 +234,7 @@ processors() {
 @test "tune: a time limit that is too short for the runs of a large network" {
   run --separate-stderr dq-tune "$models/small.onnx" --batch 30000 --threads 1 --wisdom w --time-limit 1ms
   [ "$status" -eq 1 ]
-  [[ $stderr =~ "small.onnx: 48 runs of the network, which tell how far times can be trusted, take "[0-9.]+" s, more than the time limit" ]]
+  [[ $stderr =~ "small.onnx: 96 runs of the network, which tell how far times can be trusted, take "[0-9.]+" s, more than the time limit" ]]
   [[ $stderr =~ "hint: --time-limit "[0-9]+s ]]
   [ ! -e w ]
 }
