@@ -3,7 +3,7 @@
 #include "lib/tune/tune_internal.h"
 
 static dq_status run_rounds(dq_tuner *tuner, dq_plan *alone, dq_time_ratio *ratio, dq_error *error) {
-  enum { ROUNDS = 24 };
+  enum { ROUNDS = 12 };
   double times[2][ROUNDS];
   DQ_TRY(dq_tuner_warm(tuner, alone, error));
   for (int round = 0; round < ROUNDS; round++) {

@@ -128,6 +128,14 @@ static void take_winner(const dq_tuner *tuner, dq_tune_task *task, bool out_of_t
   task->shape.has_record = winner >= 0 || is_complete;
 }
 
+// What was not measured takes no part.
+static void end_after(dq_tuner *tuner, int turns) {
+  for (int t = 0; t < tuner->task_count; t++) {
+    dq_tune_task *task = &tuner->tasks[t];
+    if (task->finalist_count > turns) task->finalist_count = turns;
+  }
+}
+
 dq_status dq_tune_finals(dq_tuner *tuner, bool out_of_time, dq_error *error) {
   static const double TOLD = 0.05, OPEN = 0.15; // of the time limit, beyond the least rounds
   double start = dq_seconds(), limit = tuner->options->time_limit;
@@ -135,6 +143,7 @@ dq_status dq_tune_finals(dq_tuner *tuner, bool out_of_time, dq_error *error) {
   for (int turn = 0; turn < turns; turn++) {
     double passed = (turn + 1.0) / turns;
     DQ_TRY(run_turn(tuner, turn, &(turn_end){start + TOLD * limit * passed, start + OPEN * limit * passed}, error));
+    if (dq_seconds() >= start + OPEN * limit) end_after(tuner, turns = turn + 1);
   }
   DQ_TRY(dq_tune_check_threads(tuner, error));
   for (int t = 0; t < tuner->task_count; t++)

@@ -110,7 +110,7 @@ static void correction_of_the_first_unit(void **state) {
 static void table_of_nothing(void **state) {
   (void)state;
   dq_mix_table made;
-  const dq_mix_table_options all = {true, true};
+  const dq_mix_table_options all = {.conversions = true, .bytes = true};
   memset(costs.unit_noise, 0, UNITS * P * sizeof *costs.unit_noise);
   memset(costs.unit_seconds, 0, UNITS * P * sizeof *costs.unit_seconds);
   set_unit(FIRST, I8, 4, 0), set_unit(FIRST, F16, 4, 0.5);
@@ -125,7 +125,7 @@ static void table_of_nothing(void **state) {
 static void table(void **state) {
   (void)state;
   dq_mix_table made;
-  const dq_mix_table_options all = {true, true}, none = {false, false};
+  const dq_mix_table_options all = {.conversions = true, .bytes = true}, none = {0};
   assert_int_equal(dq_mix_costs_table(&costs, &all, arena, &made, &error), DQ_OK);
   // Units in float32 take 30 seconds: a second is 16384 / 30 parts.
   assert_int_equal(made.costs[FIRST * P + F32].time, 5461), assert_int_equal(made.costs[FIRST * P + I8].time, 2185);
