@@ -125,7 +125,7 @@ static void table_of_nothing(void **state) {
 static void table(void **state) {
   (void)state;
   dq_mix_table made;
-  const dq_mix_table_options all = {.conversions = true, .bytes = true}, none = {0};
+  const dq_mix_table_options all = {.conversions = true, .bytes = true}, none = {0}, two = {.no_float16 = true};
   assert_int_equal(dq_mix_costs_table(&costs, &all, arena, &made, &error), DQ_OK);
   // Units in float32 take 30 seconds: a second is 16384 / 30 parts.
   assert_int_equal(made.costs[FIRST * P + F32].time, 5461), assert_int_equal(made.costs[FIRST * P + I8].time, 2185);
@@ -134,6 +134,9 @@ static void table(void **state) {
   assert_int_equal(made.value[1].conversions[I8][F32].time, 1638);
   assert_int_equal(made.value[1].conversions[I8][F32].loss, 0); // it is rounded already
   assert_int_equal(made.value[1].conversions[F32][I8].loss, 107374182);
+  assert_int_equal(dq_mix_costs_table(&costs, &two, arena, &made, &error), DQ_OK);
+  assert_int_equal(made.costs[FIRST * P + DQ_PRECISION_FP16].time, -1);
+  assert_true(made.costs[FIRST * P + F32].time > 0 && made.costs[FIRST * P + I8].time > 0);
   assert_int_equal(dq_mix_costs_table(&costs, &none, arena, &made, &error), DQ_OK);
   assert_int_equal(made.value[1].conversions[I8][F32].time, 0), assert_int_equal(made.costs[FIRST * P + I8].bytes, 0);
 }
