@@ -135,7 +135,7 @@ static void table(void **state) {
   assert_int_equal(made.value[1].conversions[I8][F32].loss, 0); // it is rounded already
   assert_int_equal(made.value[1].conversions[F32][I8].loss, 107374182);
   assert_int_equal(dq_mix_costs_table(&costs, &two, arena, &made, &error), DQ_OK);
-  assert_int_equal(made.costs[FIRST * P + DQ_PRECISION_FP16].time, -1);
+  assert_int_equal(made.costs[FIRST * P + F16].time, -1);
   assert_true(made.costs[FIRST * P + F32].time > 0 && made.costs[FIRST * P + I8].time > 0);
   assert_int_equal(dq_mix_costs_table(&costs, &none, arena, &made, &error), DQ_OK);
   assert_int_equal(made.value[1].conversions[I8][F32].time, 0), assert_int_equal(made.costs[FIRST * P + I8].bytes, 0);
