@@ -1,4 +1,4 @@
-// The course of tuning: what is known, whether times can be told apart, trials, confirmation, the network as a whole.
+// The course of tuning: what is known, whether times can be told apart, trials, finals, the network as a whole.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
