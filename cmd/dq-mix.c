@@ -42,8 +42,9 @@ static const dq_option rows[] = {
      .type = DQ_OPTION_FLAG,
      .group = "Bounds",
      DQ_INTO(mix_options, cautious),
-     .help = "a point holds --max-drop only where all points with less noise do",
-     .details = "For few pictures, on which the loss of the best of many points is chance."},
+     .help = "a point holds --max-drop only where it and all points with less noise lose and gain no more",
+     .details = "For few pictures, on which the loss of the best of many points is chance, and a gain shows how "
+                "much chance does."},
     {.name = "max-time",
      .type = DQ_OPTION_TIME,
      .maximum = 1e9,

@@ -20,7 +20,7 @@ dq_status dq_mix_named_read(dq_mix_named *named, const char *text, const dq_grap
 
 typedef struct dq_mix_options {
   double drop;                 // the bound: loss of the first figure in percentage points
-  bool cautious;               // a point holds it only where all points with less noise do
+  bool cautious;               // a point holds it only where it and all points with less noise lose and gain no more
   double most_seconds;         // of a run; 0: no bound
   int64_t most_bytes;          // of all weights; 0: no bound
   int points;                  // of the front that are measured in each of two rounds, 6 or more
@@ -98,6 +98,11 @@ typedef struct dq_mix_report {
   double largest_time_error;  // of the points that were found: share of the time
   double largest_noise_error; // of all points: dq_mix_noise_error
 } dq_mix_report;
+
+// Whether no point with as much noise as this one or less loses, or gains, more than `drop` percentage points: on few
+// pictures a loss is chance, the more so as the best of many is looked for, and noise gains nothing but by chance,
+// which takes as much on other pictures.
+bool dq_mix_is_sure(const dq_mix_report *report, const dq_mix_point *point, double drop);
 
 // Searches and makes the answer, *answer, a converted copy of the graph, which must outlive it; the caller frees it.
 // NULL: the machine is too noisy. Everything in the report is in the arena, names belong to the graph. The graph with

@@ -10,7 +10,7 @@
 #include "quant/mix/mix_internal.h"
 
 static const char SCHEMA[] = "dq-mix";
-enum { VERSION = 3, HASH_TEXT = 17, PLACE_TEXT = DQ_MACHINE_TEXT + 64 };
+enum { VERSION = 4, HASH_TEXT = 17, PLACE_TEXT = DQ_MACHINE_TEXT + 64 };
 
 // ---- What the measurements are of ----
 
@@ -109,7 +109,7 @@ typedef struct cost_member {
   int count;
 } cost_member;
 
-enum { COST_MEMBERS = 8 };
+enum { COST_MEMBERS = 10 };
 
 static void list_members(dq_mix_costs *costs, cost_member members[COST_MEMBERS]) {
   int units = costs->network->unit_count * DQ_PRECISIONS, values = costs->network->value_count * DQ_PRECISIONS;
@@ -122,6 +122,8 @@ static void list_members(dq_mix_costs *costs, cost_member members[COST_MEMBERS])
       {"other_noise", NULL, &costs->other_noise, 1},
       {"unit_noise", NULL, costs->unit_noise, units},
       {"value_noise", NULL, costs->value_noise, values},
+      {"unit_alone", NULL, costs->unit_alone, units},
+      {"value_alone", NULL, costs->value_alone, values},
   };
   memcpy(members, all, sizeof all);
 }

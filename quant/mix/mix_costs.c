@@ -4,6 +4,7 @@
 #include <string.h>
 
 static const double NOISE_PARTS = 1 << 30;
+static const double MOST_CORRECTION = 31.6227766; // of a noise: 15 dB
 
 static void add(dq_mix_mean *mean, double value) { mean->sum += value, mean->count++; }
 
@@ -15,7 +16,9 @@ dq_status dq_mix_costs_open(dq_mix_costs *costs, const dq_mix_network *network, 
                           .unit_seconds = DQ_NEW_ARRAY(arena, units, dq_mix_mean),
                           .value_seconds = DQ_NEW_ARRAY(arena, values * DQ_PRECISIONS, dq_mix_mean),
                           .unit_noise = DQ_NEW_ARRAY(arena, units, double),
-                          .value_noise = DQ_NEW_ARRAY(arena, values, double)};
+                          .value_noise = DQ_NEW_ARRAY(arena, values, double),
+                          .unit_alone = DQ_NEW_ARRAY(arena, units, double),
+                          .value_alone = DQ_NEW_ARRAY(arena, values, double)};
   return dq_arena_exhausted(arena) ? dq_fail_memory(error, 0) : DQ_OK;
 }
 
@@ -205,8 +208,10 @@ static void each_conversion(const dq_mix_network *network, const uint8_t *choice
 }
 
 // Values of units in 8 bits are rounded already, whatever they become.
-static double *conversion_noise(const dq_mix_costs *costs, int value, int from, int to) {
-  return from == DQ_PRECISION_INT8 ? NULL : &costs->value_noise[value * DQ_PRECISIONS + to];
+static bool is_rounded_already(int from) { return from == DQ_PRECISION_INT8; }
+
+static double conversion_noise(const dq_mix_costs *costs, int value, int from, int to) {
+  return is_rounded_already(from) ? 0 : costs->value_noise[value * DQ_PRECISIONS + to];
 }
 
 typedef struct totals {
@@ -216,11 +221,10 @@ typedef struct totals {
 
 static void add_conversion(void *user, int value, int from, int to) {
   totals *t = user;
-  const double *noise = conversion_noise(t->costs, value, from, to);
   double seconds = dq_mix_conversion_seconds(t->costs, value, from, to);
   t->prediction->seconds += seconds;
   t->prediction->conversions += seconds;
-  if (noise) t->prediction->noise += *noise;
+  t->prediction->noise += conversion_noise(t->costs, value, from, to);
 }
 
 static dq_mix_prediction add_up(const dq_mix_costs *costs, const uint8_t *choice) {
@@ -248,22 +252,36 @@ dq_mix_prediction dq_mix_predict(const dq_mix_costs *costs, const uint8_t *choic
   return prediction;
 }
 
+void dq_mix_costs_keep_alone(dq_mix_costs *costs) {
+  const size_t units = (size_t)(costs->network->unit_count * DQ_PRECISIONS);
+  const size_t values = (size_t)(costs->network->value_count * DQ_PRECISIONS);
+  memcpy(costs->unit_alone, costs->unit_noise, units * sizeof *costs->unit_alone);
+  memcpy(costs->value_alone, costs->value_noise, values * sizeof *costs->value_alone);
+}
+
 typedef struct correction {
   const dq_mix_costs *costs;
   double factor;
 } correction;
 
+static void correct(double *noise, double alone, double factor) {
+  *noise = fmin(fmax(*noise * factor, alone / MOST_CORRECTION), alone * MOST_CORRECTION);
+}
+
 static void correct_conversion(void *user, int value, int from, int to) {
   const correction *c = user;
-  double *noise = conversion_noise(c->costs, value, from, to);
-  if (noise) *noise *= c->factor;
+  const int at = value * DQ_PRECISIONS + to;
+  if (!is_rounded_already(from)) correct(&c->costs->value_noise[at], c->costs->value_alone[at], c->factor);
 }
 
 void dq_mix_costs_correct_noise(dq_mix_costs *costs, const uint8_t *choice, double measured, double power) {
   double sum = dq_mix_predict(costs, choice).noise - costs->other_noise, left = measured - costs->other_noise;
   if (!(sum > 0) || !(left > 0) || !isfinite(left)) return;
   correction c = {costs, pow(left / sum, power)};
-  for (int u = 0; u < costs->network->unit_count; u++) costs->unit_noise[u * DQ_PRECISIONS + choice[u]] *= c.factor;
+  for (int u = 0; u < costs->network->unit_count; u++) {
+    const int at = u * DQ_PRECISIONS + choice[u];
+    correct(&costs->unit_noise[at], costs->unit_alone[at], c.factor);
+  }
   each_conversion(costs->network, choice, correct_conversion, &c);
 }
 
@@ -299,9 +317,9 @@ static scales scales_of(const dq_mix_costs *costs) {
 static void fill_conversions(const dq_mix_costs *costs, const scales *s, bool timed, int v, dq_mix_value *value) {
   for (int from = 0; from < DQ_PRECISIONS; from++)
     for (int to = 0; to < DQ_PRECISIONS; to++) {
-      const double *noise = conversion_noise(costs, v, from, to);
+      double noise = from == to ? 0 : conversion_noise(costs, v, from, to);
       double seconds = timed ? dq_mix_conversion_seconds(costs, v, from, to) : 0;
-      value->conversions[from][to] = cost_of(s, from == to ? 0 : seconds, from != to && noise ? *noise : 0, 0);
+      value->conversions[from][to] = cost_of(s, from == to ? 0 : seconds, noise, 0);
     }
 }
 

@@ -21,6 +21,7 @@ typedef struct dq_mix_costs {
   double other_noise;  // of the form with all units in float32: what quantization rewrites in float
   double *unit_noise;  // [unit * DQ_PRECISIONS + precision]
   double *value_noise; // [value * DQ_PRECISIONS + to]: of rounding a value whose producer has other precision
+  double *unit_alone, *value_alone; // both noises as they were measured alone, before any correction
 } dq_mix_costs;
 
 // Fills *costs for the network, without any measurement. The arena owns the arrays. DQ_SYSTEM: there is no memory.
@@ -35,10 +36,15 @@ dq_status dq_mix_costs_add_times(dq_mix_costs *costs, const dq_mix_form *form, d
 // The time of a unit is its mean time when its inputs have its own precision. Where an input has another precision, the
 // difference from that time is a part of the time of the conversion, which may therefore be below 0.
 
+// Keeps the noises as they are as those of units and values alone, which corrections stay near.
+void dq_mix_costs_keep_alone(dq_mix_costs *costs);
+
 // Adjusts the noises so that the sum for a choice comes closer to what was measured: each term of the sum is multiplied
 // by (measured / sum) to the power of `power`, above 0 and up to 1 (R. Gordon, R. Bender, G. T. Herman, Algebraic
-// Reconstruction Techniques, J. Theor. Biol. 29, 1970: the multiplicative form with relaxation). A noise that is not
-// finite, or not above that in float32, changes nothing.
+// Reconstruction Techniques, J. Theor. Biol. 29, 1970: the multiplicative form with relaxation). Each term stays within
+// 15 dB of its noise alone: a few sums of hundreds of terms do not determine them, and without a bound terms whose sums
+// cannot all be right fall until they seem to make no noise. A noise that is not finite, or not above that in float32,
+// changes nothing.
 void dq_mix_costs_correct_noise(dq_mix_costs *costs, const uint8_t *choice, double measured, double power);
 
 // The noise of a choice.

@@ -160,6 +160,7 @@ static dq_status measure_all(noise_search *search) {
   DQ_TRY(try_choice(search, choice, &search->costs->other_noise));
 #define DQ_MIX_MEASURE(symbol, name) DQ_TRY(measure_##name(search, DQ_PRECISION_##symbol));
 #include "quant/mix/mix_measures.def"
+  dq_mix_costs_keep_alone(search->costs);
   return DQ_OK;
 }
 

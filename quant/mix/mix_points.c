@@ -324,13 +324,9 @@ static void find_errors(dq_mix_report *report) {
   }
 }
 
-// Whether no point with less noise loses more than the bound: on few pictures a loss is chance, the more so as the best
-// of many is looked for.
-static bool is_sure(const dq_mix_search_state *search, const dq_mix_point *point) {
-  const dq_mix_report *report = search->report;
+bool dq_mix_is_sure(const dq_mix_report *report, const dq_mix_point *point, double drop) {
   for (int p = 0; p < report->count; p++)
-    if (report->points[p].noise <= point->noise && report->points[p].drop > search->options->drop + ROUNDING)
-      return false;
+    if (report->points[p].noise <= point->noise && fabs(report->points[p].drop) > drop + ROUNDING) return false;
   return true;
 }
 
@@ -339,7 +335,8 @@ void dq_mix_rank(dq_mix_search_state *search) {
   report->answer = 0;
   for (int p = 0; p < report->count; p++) {
     dq_mix_point *point = &report->points[p];
-    point->within = is_within(search, point) && (!search->options->cautious || is_sure(search, point));
+    point->within = is_within(search, point);
+    if (search->options->cautious) point->within &= dq_mix_is_sure(report, point, search->options->drop);
     point->best = true;
     for (int q = 0; q < report->count; q++) point->best &= !is_worse(point, &report->points[q]);
     if (p && is_better(point, &report->points[report->answer])) report->answer = p;

@@ -29,6 +29,7 @@ import multi
 # model, pictures for calibration, labelled pictures, those who label them, preset
 NETWORKS = {
     "yolo_fastest_1.1_xl": ("yolo_fastest_1.1_xl", "coco_calib", "coco/images", "coco/labels", "darknet"),
+    "yolo_fastest_1.1": ("yolo_fastest_1.1", "coco_calib", "coco/images", "coco/labels", "darknet"),
     "yolox_nano": ("yolox_nano", "coco_calib", "coco/images", "coco/labels", "yolox"),
     "espnetv2": ("espnetv2_voc_s2_384", "coco_calib", "coco/images", "cocoseg/masks", "imagenet-stretch"),
 }

@@ -71,13 +71,13 @@ begin() { # the files of the search, in a folder of the test
   cmp mix.onnx fourth.onnx
 }
 
-# No point within the bound has more noise than one that is not.
+# No point within the bound has more noise than one that loses or gains more than the bound.
 @test "mix: a cautious bound" {
   begin
   mixes -o cautious.onnx --cache mix.onnx.mix --resume --max-drop 0.1 --cautious --json cautious.json
   [ $noisy = no ]
   awk -F'[:,]' '/"noise_db"/ { noise[++n] = $2 } /"drop"/ { drop[n] = $2 } /"within"/ { within[n] = $2 ~ /true/ }
-       END { for (i = 1; i <= n; i++) for (j = 1; j <= n; j++) if (within[i] && noise[j] <= noise[i] && drop[j] > 0.1) exit 1
+       END { for (i = 1; i <= n; i++) for (j = 1; j <= n; j++) if (within[i] && noise[j] <= noise[i] && drop[j] ^ 2 > 0.1 ^ 2) exit 1
              exit n < 6 }' cautious.json
 }
 
@@ -127,7 +127,7 @@ looked at: points of the front have float32 and int8 only"
   gives 3 dq-mix "$root/datasets/shapes.onnx" "${data[@]}" --threads 2 "${cache[@]}"
   has "another machine, build of dq or number of threads"
   has "without --resume the file is written anew"
-  for edit in 's/"rounds": 3/"rounds": 9/' 's/"unit_noise"/"unit_nose"/' 's/"choice": "2/"choice": "7/' 's/"version": 3/"version": 4/' '$d' \
+  for edit in 's/"rounds": 3/"rounds": 9/' 's/"unit_noise"/"unit_nose"/' 's/"choice": "2/"choice": "7/' 's/"version": 4/"version": 5/' '$d' \
     's/"kind": 2/"kind": -1/' 's/"kind": 2,//' 's/"kind": 2/"kind": "2"/' 's/"round": [0-9]*,//' 's/"round": [0-9]*/"round": true/' 's/"round": [0-9]*/"round": -1/' '/"float32"/,/]/s/[0-9.e-]*[0-9]$/1e999/' \
     '/"pictures"/,/]/s/[0-9.e-]*[0-9]$/1e300/' '/"numbers"/,/]/s/[0-9.e-]*[0-9]$/1e300/' '/"per_element"/,/]/s/[0-9.e-]*[0-9]$/1e300/'; do
     sed "$edit" "$BATS_FILE_TMPDIR/mix.onnx.mix" >mix.onnx.mix

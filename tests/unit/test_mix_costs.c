@@ -54,6 +54,7 @@ static int set_up(void **state) {
   costs.other_seconds = (dq_mix_mean){2, 1};
   costs.other_noise = 0.01;
   costs.float32 = 64;
+  dq_mix_costs_keep_alone(&costs);
   return 0;
 }
 
@@ -97,6 +98,7 @@ static void correction_of_the_first_unit(void **state) {
   (void)state;
   const uint8_t choice[] = {F32, I8, F32, F32};
   set_unit(INPUT, F32, 0, 0.125);
+  dq_mix_costs_keep_alone(&costs);
   dq_mix_costs_correct_noise(&costs, choice, 0.01 + 0.875 / 4, 0.5); // a quarter of 0.125 + 0.5 + 0.25
   near(costs.unit_noise[INPUT * P + F32], 0.0625), near(costs.unit_noise[FIRST * P + I8], 0.25);
   memset(costs.unit_noise, 0, UNITS * P * sizeof *costs.unit_noise);
@@ -148,18 +150,47 @@ static void alternation(void **state) {
   assert_memory_equal(choice, ((uint8_t[]){F32, I8, F16, F32}), UNITS);
 }
 
-// One and two units in 8 bits: noises that have both sums are found. A choice that was measured twice, with 1 and with
-// 16 times 1e-3 beyond what float32 has, comes to the middle of their logarithms, 4e-3.
+// One and two units in 8 bits: noises that have both sums are found. A choice that was measured twice, with 0.075 and
+// with 16 times that beyond what float32 has, comes to the middle of their logarithms, 0.3.
 static void fit(void **state) {
   (void)state;
   const uint8_t one[UNITS] = {F32, I8, F32, F32}, both[UNITS] = {F32, I8, I8, F32};
-  const dq_mix_observation consistent[2] = {{one, 0.04 + costs.other_noise, 0}, {both, 0.1 + costs.other_noise, 0}};
+  const dq_mix_observation consistent[2] = {{one, 0.15 + costs.other_noise, 0}, {both, 0.25 + costs.other_noise, 0}};
   dq_mix_costs_fit_noise(&costs, consistent, 2);
   assert_true(fabs(dq_mix_predict(&costs, one).noise / consistent[0].noise - 1) < 0.01);
   assert_true(fabs(dq_mix_predict(&costs, both).noise / consistent[1].noise - 1) < 0.01);
-  const dq_mix_observation twice[2] = {{one, 0.001 + costs.other_noise, 0}, {one, 0.016 + costs.other_noise, 0}};
+  const dq_mix_observation twice[2] = {{one, 0.075 + costs.other_noise, 0}, {one, 1.2 + costs.other_noise, 0}};
   dq_mix_costs_fit_noise(&costs, twice, 2);
-  assert_true(fabs((dq_mix_predict(&costs, one).noise - costs.other_noise) / 4e-3 - 1) < 0.05);
+  assert_true(fabs((dq_mix_predict(&costs, one).noise - costs.other_noise) / 0.3 - 1) < 0.05);
+}
+
+// The first unit with noise alone of 0.5 in one choice of two seems to make 1e-6, in the other one 0.2. No noises give
+// both sums: the term of the first choice alone ends 15 dB below what was measured, others at most as much above it.
+static void corrections_have_a_bound(void **state) {
+  (void)state;
+  const uint8_t one[UNITS] = {F32, I8, F32, F32}, both[UNITS] = {F32, I8, I8, F32};
+  const dq_mix_observation impossible[2] = {{both, 1e-6 + costs.other_noise, 0}, {one, 0.2 + costs.other_noise, 0}};
+  dq_mix_costs_fit_noise(&costs, impossible, 2);
+  assert_true(fabs(costs.unit_noise[SECOND * P + I8] / 0.125 * 31.6227766 - 1) < 1e-6);
+  near(costs.unit_alone[SECOND * P + I8], 0.125);
+  dq_mix_costs_fit_noise(&costs, &(dq_mix_observation){one, 1e6, 0}, 1);
+  assert_true(fabs(costs.unit_noise[FIRST * P + I8] / 0.5 / 31.6227766 - 1) < 1e-6);
+}
+
+// Points with noises of 3, 2 and 1.
+static void are_sure(const double drop[3], const bool sure[3]) {
+  dq_mix_point points[3] = {
+      {.noise = 3, .drop = drop[0]}, {.noise = 2, .drop = drop[1]}, {.noise = 1, .drop = drop[2]}};
+  const dq_mix_report report = {.points = points, .count = 3};
+  for (int p = 0; p < 3; p++) assert_int_equal(dq_mix_is_sure(&report, &points[p], 0.5), sure[p]);
+}
+
+static void cautious_bounds(void **state) {
+  (void)state;
+  are_sure((double[]){0, 1, 0}, (bool[]){false, false, true});
+  are_sure((double[]){0, -1, 0}, (bool[]){false, false, true});
+  are_sure((double[]){1, 0, 0}, (bool[]){false, true, true});
+  are_sure((double[]){0.5, -0.5, 0.5}, (bool[]){true, true, true});
 }
 
 static void errors_of_noise(void **state) {
@@ -217,6 +248,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(fitted),
       cmocka_unit_test_setup_teardown(fit, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(corrections_have_a_bound, set_up, tear_down),
+      cmocka_unit_test(cautious_bounds),
       cmocka_unit_test(errors_of_noise),
       cmocka_unit_test(turns),
       cmocka_unit_test_setup_teardown(sums, set_up, tear_down),
