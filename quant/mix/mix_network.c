@@ -5,6 +5,7 @@
 
 #include "lib/ops/product.h"
 #include "lib/session/session.h"
+#include "quant/rewrite/function_numbers.h"
 
 typedef struct divider {
   dq_mix_network *network;
@@ -57,7 +58,7 @@ static bool moves(const dq_node *node) {
 static void join_movers(divider *d) {
   bool others[d->step_count + 1];
   const dq_node *mover[d->step_count + 1];
-  for (int s = 0; s < d->step_count; s++) d->root[s] = s, others[s] = false, mover[s] = NULL;
+  for (int s = 0; s < d->step_count; s++) others[s] = false, mover[s] = NULL;
   for (int n = 0; n < d->graph->node_count; n++) {
     const dq_node *node = d->order[n];
     int s = d->group[node->index];
@@ -72,10 +73,23 @@ static void join_movers(divider *d) {
   }
 }
 
-static dq_status group_nodes(divider *d) {
+// A function and what belongs to it is one table in 8 bits, whichever steps compute it in float32: rounded in between
+// it would lose, and bring nothing.
+static void join_functions(divider *d) {
+  const dq_node *parts[DQ_FUNCTION_PARTS];
+  for (int n = 0; n < d->graph->node_count; n++) {
+    const dq_node *node = d->order[n];
+    int s = d->group[node->index], count = s >= 0 && dq_is_in_function(node) ? dq_function_parts(node, parts) : 0;
+    int from = count ? d->group[parts[0]->index] : -1;
+    if (from >= 0 && from < s && d->root[s] == s) d->root[s] = d->root[from];
+  }
+}
+
+static void group_nodes(divider *d) {
   for (int n = d->graph->node_count - 1; n >= 0; n--) d->group[d->order[n]->index] = group_of(d, d->order[n]);
+  for (int s = 0; s < d->step_count; s++) d->root[s] = s;
+  join_functions(d);
   join_movers(d);
-  return DQ_OK;
 }
 
 // ---- Units ----
@@ -180,7 +194,7 @@ static dq_status divide(divider *d, const dq_schedule *schedule) {
   if (dq_arena_exhausted(d->arena)) return dq_fail_memory(d->error, 0);
   DQ_TRY(dq_graph_order(graph, d->order, d->error));
   find_results(d, schedule);
-  DQ_TRY(group_nodes(d));
+  group_nodes(d);
   DQ_TRY(make_units(d));
   return make_values(d);
 }

@@ -7,8 +7,8 @@
 
 enum { DQ_MIX_MOST_STEPS = 4096 }; // of a run; the search takes the square of it, and arrays of it lie on the stack
 
-// The nodes that one step of a run in float32 computes, and those of the steps after it that only move its result; all
-// of them get one precision.
+// The nodes that one step of a run in float32 computes, those of the steps after it that only move its result, and
+// those that are one function of each element with it in 8 bits (dq_function_parts); all of them get one precision.
 typedef struct dq_mix_unit {
   const char *name, *op_type; // of its first product, else of its first node
   const char **layers;        // [layer_count]: labels of its nodes that a precision is given to

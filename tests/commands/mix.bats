@@ -109,6 +109,18 @@ looked at: points of the front have float32 and int8 only"
   cmp wide8.onnx again.onnx
 }
 
+# In float32 the BatchNormalization behind a Concat and the PRelu are two steps; in 8 bits they are one table.
+@test "mix: a function and what belongs to it have one precision" {
+  printf '%s\n' "input x -1 3 8 8" "c1 = Conv x w(2,3,3,3) pads=1,1,1,1" "c2 = Conv x w(2,3,3,3) pads=1,1,1,1" \
+    "k = Concat c1 c2 axis=1" "n = BatchNormalization k p(4) b(4) b(4) p(4)" "p = PRelu n p(4,1,1)" \
+    "d = Conv p w(4,4,3,3) pads=1,1,1,1" "g = GlobalAveragePool d" "y = Flatten g" "output y -1 4" >parts.model
+  make_models --describe parts.model parts.onnx
+  run --separate-stderr dq-mix parts.onnx --data "npy:$x" --max-drop 100 --threads 1 --time-limit 1s -o o.onnx --json parts.json
+  if [[ $status -eq 1 && $stderr == *"too noisy"* ]]; then skip "the machine is too noisy to measure"; fi
+  [ "$status" -eq 0 ]
+  [ "$(sed -n 's/.*"layer": "\([^"]*\)".*/\1/p' parts.json | tr '\n' ' ')" = "c1 c2 k n d " ]
+}
+
 @test "mix: precisions of the user are a point" {
   begin
   sed 's/"int8"/"fp32"/; s/"fp16"/"int8"/' p.json >mine.json
