@@ -67,9 +67,10 @@ static dq_status read_precision(const dq_settings_file *settings, const char *la
   return dq_settings_fail(settings, layer, "layer", about, error);
 }
 
-static dq_status read_layers(const dq_settings_file *settings, dq_precision_map *map, const dq_graph *graph,
-                             dq_arena *arena, dq_error *error) {
-  json_t *layers = json_object_get(settings->root, "layers"), *value;
+dq_status dq_precision_read(dq_precision_map *map, const dq_settings_file *settings, json_t *layers,
+                            const dq_graph *graph, dq_arena *arena, dq_error *error) {
+  json_t *value;
+  *map = (dq_precision_map){0};
   if (!json_object_size(layers))
     return dq_fail(error, DQ_BAD_INPUT, "%s: 'layers' has no layer, expected the precision of one or more",
                    settings->path);
@@ -87,20 +88,24 @@ static dq_status read_layers(const dq_settings_file *settings, dq_precision_map 
 
 dq_status dq_precision_load(dq_precision_map *map, const char *path, const dq_graph *graph, dq_arena *arena,
                             dq_error *error) {
-  *map = (dq_precision_map){0};
   dq_settings_file settings;
   DQ_TRY(dq_settings_open(&settings, path, SCHEMA, VERSION, error));
-  dq_status status = read_layers(&settings, map, graph, arena, error);
+  dq_status status = dq_precision_read(map, &settings, json_object_get(settings.root, "layers"), graph, arena, error);
   dq_settings_close(&settings);
   return status;
 }
 
 // ---- Writing ----
 
-dq_status dq_precision_save(const dq_precision_map *map, const char *path, dq_error *error) {
+json_t *dq_precision_json(const dq_precision_map *map) {
   json_t *layers = json_object();
   for (int i = 0; i < map->count; i++)
     json_object_set_new(layers, map->layers[i].layer, json_string(rows[map->layers[i].precision].name));
-  return dq_settings_save(json_pack("{s:s, s:i, s:o}", "schema", SCHEMA, "version", VERSION, "layers", layers), path,
-                          error);
+  return layers;
+}
+
+dq_status dq_precision_save(const dq_precision_map *map, const char *path, dq_error *error) {
+  return dq_settings_save(
+      json_pack("{s:s, s:i, s:o}", "schema", SCHEMA, "version", VERSION, "layers", dq_precision_json(map)), path,
+      error);
 }

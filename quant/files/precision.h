@@ -4,6 +4,7 @@
 #define DQ_QUANT_PRECISION_H
 
 #include "lib/graph/graph.h"
+#include "lib/settings/settings_file.h"
 
 typedef enum dq_precision {
 #define DQ_PRECISION_ROW(symbol, name, bytes) DQ_PRECISION_##symbol,
@@ -37,6 +38,11 @@ const dq_layer_precision *dq_precision_find(const dq_precision_map *map, const d
 // one), or an unknown precision; DQ_SYSTEM: it cannot be read.
 dq_status dq_precision_load(dq_precision_map *map, const char *path, const dq_graph *graph, dq_arena *arena,
                             dq_error *error);
+// Reads the member `layers` of a file, as dq_precision_load does; the names are copied to the arena.
+dq_status dq_precision_read(dq_precision_map *map, const dq_settings_file *settings, json_t *layers,
+                            const dq_graph *graph, dq_arena *arena, dq_error *error);
+// The same member of a file; the caller has the only reference. NULL: there is no memory.
+json_t *dq_precision_json(const dq_precision_map *map);
 // Writes a file, which appears under its name when it is complete. DQ_SYSTEM: it cannot be written.
 dq_status dq_precision_save(const dq_precision_map *map, const char *path, dq_error *error);
 

@@ -158,10 +158,16 @@ static dq_status read_costs(dq_mix_search_state *search, const dq_settings_file 
 // Places in `numbers` of a point that have whole numbers, and how many numbers there are.
 enum { PREDICTED_BYTES = 3, BYTES = 9, PICTURES = 14, NUMBERS };
 
-static json_t *point_json(const dq_mix_point *point, int units) {
+// A digit for each unit; where layers of a unit have different precisions, those of all layers by name.
+static json_t *choice_json(const dq_mix_point *point, int units) {
   char choice[units + 1];
+  if (!point->choice) return dq_precision_json(&point->map);
   for (int u = 0; u < units; u++) choice[u] = (char)('0' + point->choice[u]);
   choice[units] = 0;
+  return json_string(choice);
+}
+
+static json_t *point_json(const dq_mix_point *point, int units) {
   const double figure = point->figures.count ? point->figures.figures[0].value : 0;
   const double numbers[] = {point->predicted.seconds,
                             point->predicted.noise,
@@ -178,15 +184,15 @@ static json_t *point_json(const dq_mix_point *point, int units) {
                             point->other_noise,
                             point->foreseen,
                             (double)point->figures.pictures};
-  return json_pack("{s:s, s:i, s:i, s:s, s:f, s:o}", "name", point->name, "kind", (int)point->kind, "round",
-                   point->changed, "choice", choice, "drop", point->drop, "numbers",
+  return json_pack("{s:s, s:i, s:i, s:o, s:f, s:o}", "name", point->name, "kind", (int)point->kind, "round",
+                   point->changed, "choice", choice_json(point, units), "drop", point->drop, "numbers",
                    numbers_json(numbers, sizeof numbers / sizeof *numbers));
 }
 
 static json_t *points_json(const dq_mix_report *report) {
   json_t *list = json_array();
   for (int p = 0; p < report->count; p++)
-    if (report->points[p].measured && report->points[p].choice)
+    if (report->points[p].measured)
       json_array_append_new(list, point_json(&report->points[p], report->network.unit_count));
   return list;
 }
@@ -200,6 +206,20 @@ static dq_status read_choice(const dq_mix_search_state *search, const dq_setting
     good = choice[u] < DQ_PRECISIONS && dq_mix_allows(network, u, (dq_precision)choice[u]);
   }
   return good ? DQ_OK : fail_member(file, "choice", "a digit for each unit", search->error);
+}
+
+static dq_status add_units(dq_mix_search_state *search, const dq_settings_file *file, const dq_mix_point *read,
+                           const char *text, dq_mix_point **added) {
+  uint8_t choice[search->report->network.unit_count];
+  DQ_TRY(read_choice(search, file, text, choice));
+  return dq_mix_add_choice(search, read->name, read->kind, choice, added);
+}
+
+static dq_status add_layers(dq_mix_search_state *search, const dq_settings_file *file, const dq_mix_point *read,
+                            json_t *layers, dq_mix_point **added) {
+  dq_precision_map map;
+  DQ_TRY(dq_precision_read(&map, file, layers, search->graph, search->arena, search->error));
+  return dq_mix_add_map(search, &(dq_mix_named){read->name, &map}, added);
 }
 
 static void take_numbers(dq_mix_point *point, const double *n, const dq_result *before) {
@@ -225,27 +245,28 @@ static int read_index(const json_t *value, int most) {
 }
 
 static dq_status read_point(dq_mix_search_state *search, const dq_settings_file *file, const json_t *from) {
-  dq_mix_report *report = search->report;
-  uint8_t choice[report->network.unit_count];
   double numbers[NUMBERS];
   dq_mix_point *point;
-  const char *name = json_string_value(json_object_get(from, "name"));
+  json_t *choice = json_object_get(from, "choice");
   const json_t *drop = json_object_get(from, "drop");
-  int kind = read_index(json_object_get(from, "kind"), DQ_MIX_BLIND);
-  int round = read_index(json_object_get(from, "round"), search->rounds);
-  if (!name || !json_is_number(drop) || kind < 0 || round < 0)
+  const int kind = read_index(json_object_get(from, "kind"), DQ_MIX_BLIND);
+  const dq_mix_point read = {.name = json_string_value(json_object_get(from, "name")),
+                             .kind = (dq_mix_kind)kind,
+                             .changed = read_index(json_object_get(from, "round"), search->rounds)};
+  if (!read.name || !json_is_number(drop) || kind < 0 || read.changed < 0)
     return fail_member(file, "points", "a name, a kind, a round and a drop", search->error);
-  DQ_TRY(read_choice(search, file, json_string_value(json_object_get(from, "choice")), choice));
   DQ_TRY(read_numbers(file, from, "numbers", numbers, NUMBERS, search->error));
   if (!is_count(numbers[PREDICTED_BYTES]) || !is_count(numbers[BYTES]) || !is_count(numbers[PICTURES]))
     return fail_member(file, "numbers", COUNTS, search->error);
-  DQ_TRY(dq_mix_add_choice(search, name, (dq_mix_kind)kind, choice, &point));
+  DQ_TRY(json_is_object(choice) ? add_layers(search, file, &read, choice, &point)
+                                : add_units(search, file, &read, json_string_value(choice), &point));
   if (!point) return fail_member(file, "points", "each choice once", search->error);
   take_numbers(point, numbers, search->options->before);
-  point->changed = round;
+  point->changed = read.changed;
   point->drop = json_number_value(drop);
   point->measured = true;
-  return dq_mix_observe(search, &(dq_mix_observation){choice, point->noise, point->foreseen});
+  return point->choice ? dq_mix_observe(search, &(dq_mix_observation){point->choice, point->noise, point->foreseen})
+                       : DQ_OK;
 }
 
 static dq_status read_points(dq_mix_search_state *search, const dq_settings_file *file) {

@@ -32,7 +32,10 @@ typedef struct dq_mix_search_state {
 // point, which stays there until the next one is added; NULL: there was such a point.
 dq_status dq_mix_add_choice(dq_mix_search_state *search, const char *name, dq_mix_kind kind, const uint8_t *choice,
                             dq_mix_point **added);
-// Adds a point with the precisions of a map of the caller. DQ_SYSTEM: there is no memory.
+// Likewise with the precisions of a map, whose layers must outlive the search; the layers of a unit may have different
+// ones, and the point has no choice then.
+dq_status dq_mix_add_map(dq_mix_search_state *search, const dq_mix_named *named, dq_mix_point **added);
+// Likewise, and the name is added to that of a point with the same precisions. DQ_SYSTEM: there is no memory.
 dq_status dq_mix_add_named(dq_mix_search_state *search, const dq_mix_named *named);
 // Measures all points that were not measured yet: makes them, runs them in turns with the network in float32 twice, and
 // judges them. Adds the times of their steps to the costs, and corrects the noises. Sets report->noisy. Statuses as

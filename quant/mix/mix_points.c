@@ -67,10 +67,18 @@ static uint8_t *choice_of(const dq_mix_search_state *search, const dq_precision_
   return choice;
 }
 
-dq_status dq_mix_add_named(dq_mix_search_state *search, const dq_mix_named *named) {
-  dq_mix_point point = {
-      .kind = DQ_MIX_NAMED, .name = named->name, .map = *named->map, .choice = choice_of(search, named->map)};
+dq_status dq_mix_add_map(dq_mix_search_state *search, const dq_mix_named *named, dq_mix_point **added) {
+  dq_mix_point point = {.kind = DQ_MIX_NAMED,
+                        .name = dq_arena_strdup(search->arena, named->name),
+                        .map = *named->map,
+                        .choice = choice_of(search, named->map)};
+  if (added) *added = NULL;
+  if (!point.name) return dq_fail_memory(search->error, 0);
   if (point.choice) point.predicted = dq_mix_predict(&search->report->costs, point.choice);
+  return add_point(search, &point, added);
+}
+
+dq_status dq_mix_add_named(dq_mix_search_state *search, const dq_mix_named *named) {
   for (int i = 0; i < search->report->count; i++) {
     dq_mix_point *other = &search->report->points[i];
     if (!same_map(&search->report->network, &other->map, named->map)) continue;
@@ -78,7 +86,7 @@ dq_status dq_mix_add_named(dq_mix_search_state *search, const dq_mix_named *name
     other->name = dq_arena_printf(search->arena, "%s, %s", other->name, named->name);
     return other->name ? DQ_OK : dq_fail_memory(search->error, 0);
   }
-  return add_point(search, &point, NULL);
+  return dq_mix_add_map(search, named, NULL);
 }
 
 // ---- Measuring ----

@@ -129,6 +129,23 @@ looked at: points of the front have float32 and int8 only"
   grep -q '"point": ".*mine"' also.json
 }
 
+# Layers of a unit have different precisions, so that no choice of precisions for units has them.
+@test "mix: precisions within a unit are kept for --resume" {
+  begin
+  sed 's|\(stem/conv/Conv": "\)[a-z0-9]*|\1int8|; s|\(stem/relu/Relu": "\)[a-z0-9]*|\1fp32|' p.json >part.json
+  mixes -o o.onnx --cache mix.onnx.mix --resume --max-drop 100 --also part=part.json --json also.json
+  if [ $noisy = yes ]; then skip "the machine is too noisy to measure"; fi
+  mixes -o again.onnx --cache mix.onnx.mix --resume --max-drop 100 --json again.json
+  cmp o.onnx again.onnx
+  sed -n '/"point": "part"/,/"front"/p' also.json >also.point
+  sed -n '/"point": "part"/,/"front"/p' again.json >again.point
+  [ -s also.point ]
+  cmp also.point again.point
+  sed 's|stem/relu/Relu": "fp32|stem/relu/Relu": "fp33|' mix.onnx.mix >broken
+  gives 3 dq-mix "$root/datasets/shapes.onnx" "${data[@]}" --threads 1 -o b.onnx --cache broken --resume --max-drop 100
+  has "unknown precision 'fp33'"
+}
+
 @test "mix: a cache of something else, a broken one" {
   begin
   local cache=(--cache mix.onnx.mix --resume --max-drop 1 -o o.onnx)
