@@ -42,7 +42,7 @@ static const dq_option rows[] = {
      .type = DQ_OPTION_FLAG,
      .group = "Bounds",
      DQ_INTO(mix_options, cautious),
-     .help = "a point holds --max-drop only where it and all points with less noise lose and gain no more",
+     .help = "a point holds --max-drop only where it and all points with less noise change the figure by D at most",
      .details = "For few pictures, on which the loss of the best of many points is chance, and a gain shows how "
                 "much chance does."},
     {.name = "max-time",

@@ -30,7 +30,7 @@ typedef struct dq_model_mix_options {
   const char *cache; // path of a file that keeps what is measured, with a second file PATH.table; NULL (default): none
   int resume;        // go on with what the file `cache` knows; default 0
   const char *save_precision; // path of a file to write with the precision of every layer; NULL (default): none
-  int cautious; // a point holds max_drop only where it and all points with less noise lose and gain no more; default 0
+  int cautious; // a point holds max_drop only where it and all with less noise lose or gain at most that; default 0
 } dq_model_mix_options;
 
 typedef struct dq_model_mix_facts {

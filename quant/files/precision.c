@@ -99,9 +99,11 @@ dq_status dq_precision_load(dq_precision_map *map, const char *path, const dq_gr
 
 json_t *dq_precision_json(const dq_precision_map *map) {
   json_t *layers = json_object();
-  for (int i = 0; i < map->count; i++)
-    json_object_set_new(layers, map->layers[i].layer, json_string(rows[map->layers[i].precision].name));
-  return layers;
+  bool done = true;
+  for (int i = 0; i < map->count && done; i++)
+    done = !json_object_set_new(layers, map->layers[i].layer, json_string(rows[map->layers[i].precision].name));
+  if (!done) json_decref(layers);
+  return done ? layers : NULL;
 }
 
 dq_status dq_precision_save(const dq_precision_map *map, const char *path, dq_error *error) {

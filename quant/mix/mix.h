@@ -20,7 +20,7 @@ dq_status dq_mix_named_read(dq_mix_named *named, const char *text, const dq_grap
 
 typedef struct dq_mix_options {
   double drop;                 // the bound: loss of the first figure in percentage points
-  bool cautious;               // a point holds it only where it and all points with less noise lose and gain no more
+  bool cautious;               // a point holds it only where it and all with less noise lose or gain at most that
   double most_seconds;         // of a run; 0: no bound
   int64_t most_bytes;          // of all weights; 0: no bound
   int points;                  // of the front that are measured in each of two rounds, 6 or more
@@ -100,8 +100,8 @@ typedef struct dq_mix_report {
 } dq_mix_report;
 
 // Whether no point with as much noise as this one or less loses, or gains, more than `drop` percentage points: on few
-// pictures a loss is chance, the more so as the best of many is looked for, and noise gains nothing but by chance,
-// which takes as much on other pictures.
+// pictures a loss is chance, the more so as the best of many is looked for; a gain through noise is chance too, and a
+// loss of the same size is as likely on other pictures.
 bool dq_mix_is_sure(const dq_mix_report *report, const dq_mix_point *point, double drop);
 
 // Searches and makes the answer, *answer, a converted copy of the graph, which must outlive it; the caller frees it.

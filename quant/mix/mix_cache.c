@@ -218,6 +218,7 @@ static dq_status add_units(dq_mix_search_state *search, const dq_settings_file *
 static dq_status add_layers(dq_mix_search_state *search, const dq_settings_file *file, const dq_mix_point *read,
                             json_t *layers, dq_mix_point **added) {
   dq_precision_map map;
+  if (read->kind != DQ_MIX_NAMED) return fail_member(file, "choice", "a digit for each unit", search->error);
   DQ_TRY(dq_precision_read(&map, file, layers, search->graph, search->arena, search->error));
   return dq_mix_add_map(search, &(dq_mix_named){read->name, &map}, added);
 }

@@ -80,7 +80,8 @@ static void join_functions(divider *d) {
   for (int n = 0; n < d->graph->node_count; n++) {
     const dq_node *node = d->order[n];
     int s = d->group[node->index], count = s >= 0 && dq_is_in_function(node) ? dq_function_parts(node, parts) : 0;
-    int from = count ? d->group[parts[0]->index] : -1;
+    bool layers = count && is_layer(d, node) && is_layer(d, parts[0]);
+    int from = layers ? d->group[parts[0]->index] : -1;
     if (from >= 0 && from < s && d->root[s] == s) d->root[s] = d->root[from];
   }
 }

@@ -112,6 +112,17 @@ static bool is_within(const dq_mix_search_state *search, const dq_mix_point *poi
          (options->most_bytes <= 0 || point->bytes <= options->most_bytes);
 }
 
+bool dq_mix_is_sure(const dq_mix_report *report, const dq_mix_point *point, double drop) {
+  for (int p = 0; p < report->count; p++)
+    if (report->points[p].noise <= point->noise && fabs(report->points[p].drop) > drop + ROUNDING) return false;
+  return true;
+}
+
+static bool holds(const dq_mix_search_state *search, const dq_mix_point *point) {
+  const dq_mix_options *options = search->options;
+  return is_within(search, point) && (!options->cautious || dq_mix_is_sure(search->report, point, options->drop));
+}
+
 // Reports a measured point, and gives it to the caller when it is the best so far.
 static dq_status report_point(dq_mix_search_state *search, const dq_mix_point *point, const dq_graph *form) {
   const dq_mix_options *options = search->options;
@@ -120,7 +131,7 @@ static dq_status report_point(dq_mix_search_state *search, const dq_mix_point *p
              "lost",
              point->name, 1e3 * point->seconds, 1e3 * point->predicted.seconds, 10 * log10(point->noise),
              10 * log10(point->foreseen), 10 * log10(point->other_noise), point->drop);
-  if (!is_within(search, point) || !options->on_better) return DQ_OK;
+  if (!holds(search, point) || !options->on_better) return DQ_OK;
   if (search->best_seconds > 0 && point->seconds >= search->best_seconds) return DQ_OK;
   search->best_seconds = point->seconds;
   return options->on_better(options->user, form, &point->map, search->error);
@@ -332,19 +343,12 @@ static void find_errors(dq_mix_report *report) {
   }
 }
 
-bool dq_mix_is_sure(const dq_mix_report *report, const dq_mix_point *point, double drop) {
-  for (int p = 0; p < report->count; p++)
-    if (report->points[p].noise <= point->noise && fabs(report->points[p].drop) > drop + ROUNDING) return false;
-  return true;
-}
-
 void dq_mix_rank(dq_mix_search_state *search) {
   dq_mix_report *report = search->report;
   report->answer = 0;
   for (int p = 0; p < report->count; p++) {
     dq_mix_point *point = &report->points[p];
-    point->within = is_within(search, point);
-    if (search->options->cautious) point->within &= dq_mix_is_sure(report, point, search->options->drop);
+    point->within = holds(search, point);
     point->best = true;
     for (int q = 0; q < report->count; q++) point->best &= !is_worse(point, &report->points[q]);
     if (p && is_better(point, &report->points[report->answer])) report->answer = p;

@@ -71,7 +71,8 @@ begin() { # the files of the search, in a folder of the test
   cmp mix.onnx fourth.onnx
 }
 
-# No point within the bound has more noise than one that loses or gains more than the bound.
+# No point within the bound has more noise than one that loses or gains more than the bound (gains also:
+# test_mix_costs.c).
 @test "mix: a cautious bound" {
   begin
   mixes -o cautious.onnx --cache mix.onnx.mix --resume --max-drop 0.1 --cautious --json cautious.json

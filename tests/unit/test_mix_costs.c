@@ -164,7 +164,7 @@ static void fit(void **state) {
   assert_true(fabs((dq_mix_predict(&costs, one).noise - costs.other_noise) / 0.3 - 1) < 0.05);
 }
 
-// The first unit with noise alone of 0.5 in one choice of two seems to make 1e-6, in the other one 0.2. No noises give
+// Both units in 8 bits have 1e-6, the first one alone 0.2. No noises give
 // both sums: the term of the first choice alone ends 15 dB below what was measured, others at most as much above it.
 static void corrections_have_a_bound(void **state) {
   (void)state;
@@ -175,6 +175,7 @@ static void corrections_have_a_bound(void **state) {
   near(costs.unit_alone[SECOND * P + I8], 0.125);
   dq_mix_costs_fit_noise(&costs, &(dq_mix_observation){one, 1e6, 0}, 1);
   assert_true(fabs(costs.unit_noise[FIRST * P + I8] / 0.5 / 31.6227766 - 1) < 1e-6);
+  assert_true(fabs(costs.value_noise[0 * P + I8] / 0.25 / 31.6227766 - 1) < 1e-6);
 }
 
 // Points with noises of 3, 2 and 1.
