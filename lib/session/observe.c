@@ -57,12 +57,13 @@ static dq_status deliver_floats(observation_job *job, const dq_value *value, con
   return DQ_OK;
 }
 
-static dq_status deliver_halves(observation_job *job, const dq_value *value, const dq_tensor *tensor, dq_error *error) {
+static dq_status deliver_converted(observation_job *job, const dq_value *value, const dq_tensor *tensor,
+                                   dq_error *error) {
   int64_t count = dq_tensor_count(tensor);
   size_t bytes = (size_t)count * sizeof(float);
   float *elements = dq_context_alloc(job->context, bytes);
   if (!elements) return dq_fail_memory(error, bytes);
-  for (int64_t i = 0; i < count; i++) elements[i] = dq_half_to_float(((const uint16_t *)tensor->data)[i]);
+  for (int64_t i = 0; i < count; i++) elements[i] = (float)dq_tensor_get(tensor, i);
   dq_tensor floats = *tensor;
   floats.type = DQ_F32, floats.data = elements;
   dq_status status = deliver_floats(job, value, &floats, error);
@@ -73,10 +74,11 @@ static dq_status deliver_halves(observation_job *job, const dq_value *value, con
 static dq_status deliver(void *user, const dq_value *value, const dq_tensor *tensor, dq_error *error) {
   observation_job *job = user;
   if (job->slots[0][value->index] < 0 && job->slots[1][value->index] < 0) return DQ_OK;
-  if (tensor->type == DQ_F16 && job->what->halves) return deliver_halves(job, value, tensor, error);
+  bool other = tensor->type == DQ_F16 || tensor->type == DQ_F64;
+  if (other && job->what->any_float) return deliver_converted(job, value, tensor, error);
   if (tensor->type == DQ_F32) return deliver_floats(job, value, tensor, error);
   return dq_fail(error, DQ_BAD_INPUT, "value '%s' is of type %s, expected float32%s", value->name,
-                 dq_dtype_name(tensor->type), job->what->halves ? " or float16" : "");
+                 dq_dtype_name(tensor->type), job->what->any_float ? ", float16 or float64" : "");
 }
 
 static int *make_slots(const dq_graph *graph, const dq_listener *to) {

@@ -28,13 +28,13 @@ typedef struct dq_listener {
 typedef struct dq_observation {
   const dq_graph *graph;
   const dq_shape_request *shapes; // of inputs that the model leaves open
-  const char *const *names;       // [count]: names of float32 values of the graph, or float16 ones with `halves`
+  const char *const *names;       // [count]: names of float32 values of the graph, or others with `any_float`
   int count;
   dq_data *data;
   int64_t first, pictures;     // the pictures first to first + pictures - 1
   const char *doing;           // name of the work in reports of progress
   int64_t batch;               // pictures that one run takes; 0: 1. A model that fixes its batch keeps that.
-  bool halves;                 // values may be float16 as well, which on_value gets as float32
+  bool any_float;              // values may be float16 or float64 as well, which on_value gets as float32
   dq_measure_function measure; // NULL: on_value gets the values
   const dq_listener *also;     // NULL: there is no second receiver
 } dq_observation;

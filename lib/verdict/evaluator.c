@@ -43,6 +43,12 @@ static dq_status compare_detections(dq_evaluator *evaluator, int64_t picture, dq
   return dq_detection_error_add_answers(&evaluator->detection, &evaluator->outputs[0].answers, error);
 }
 
+static void record_broken(dq_evaluator *evaluator, const dq_evaluated_output *output, int64_t picture, double noise) {
+  if (output->features || noise < INFINITY || evaluator->is_broken[picture]) return;
+  evaluator->is_broken[picture] = true;
+  evaluator->broken++;
+}
+
 static dq_status compare(void *user, int slot, const dq_tensor *tensor, dq_error *error) {
   dq_evaluator *evaluator = user;
   dq_evaluated_output *output = &evaluator->outputs[slot];
@@ -55,13 +61,16 @@ static dq_status compare(void *user, int slot, const dq_tensor *tensor, dq_error
   if (!evaluator->detects) {
     double noise = dq_relative_noise(exact, tensor->data, dq_tensor_count(tensor), evaluator->context);
     evaluator->score->noise[picture] += noise;
+    record_broken(evaluator, output, picture, noise);
     if (evaluator->score->plain_noise && !output->features) evaluator->score->plain_noise[picture] += noise;
     return dq_answers_add(&output->answers, tensor, exact, tensor->data, error);
   }
   dq_output_error_clear(&output->last);
   DQ_TRY(dq_output_error_add(&output->last, tensor, exact, tensor->data, evaluator->arena, evaluator->context, error));
   const double pictures = (double)evaluator->what.pictures;
-  evaluator->score->noise[picture] += pictures * dq_output_error_share(&output->last, &output->exact);
+  double share = dq_output_error_share(&output->last, &output->exact);
+  evaluator->score->noise[picture] += pictures * share;
+  record_broken(evaluator, output, picture, share);
   DQ_TRY(copy_output(&output->other, tensor, evaluator->context, error));
   for (int o = 0; o < evaluator->what.count; o++)
     if (evaluator->outputs[o].pictures_done <= picture) return DQ_OK;
@@ -112,7 +121,7 @@ static dq_status name_compared(dq_evaluator *evaluator, const dq_graph *graph, d
   return DQ_OK;
 }
 
-static bool is_float(dq_dtype type) { return type == DQ_F32 || type == DQ_F16; }
+static bool is_float(dq_dtype type) { return type == DQ_F32 || type == DQ_F16 || type == DQ_F64; }
 
 // Lists the features of outputs of few numbers, whose error depends on chance otherwise.
 static void list_features(dq_evaluator *evaluator, const dq_tensor *tensors) {
@@ -182,10 +191,15 @@ dq_status dq_evaluator_open(dq_evaluator *evaluator, const dq_evaluator_options 
   evaluator->exact = DQ_NEW_ARRAY(arena, options->pictures * outputs, float *);
   evaluator->signal = DQ_NEW_ARRAY(arena, options->pictures, double);
   evaluator->moved = DQ_NEW_ARRAY(arena, options->pictures, double);
-  if (!evaluator->names || !evaluator->outputs || !evaluator->exact || !evaluator->signal || !evaluator->moved)
+  evaluator->is_broken = DQ_NEW_ARRAY(arena, options->pictures, bool);
+  if (!evaluator->names || !evaluator->outputs || !evaluator->exact || !evaluator->signal || !evaluator->moved ||
+      !evaluator->is_broken)
     return dq_fail_memory(error, 0);
-  evaluator->what = (dq_observation){
-      .shapes = options->shapes, .names = evaluator->names, .data = options->data, .doing = "judging", .halves = true};
+  evaluator->what = (dq_observation){.shapes = options->shapes,
+                                     .names = evaluator->names,
+                                     .data = options->data,
+                                     .doing = "judging",
+                                     .any_float = true};
   DQ_TRY(list_outputs(evaluator, error));
   if (!evaluator->detects) evaluator->what.batch = options->batch; // boxes need all outputs of a picture
   return dq_evaluator_move(evaluator, options->first, options->pictures, error);
@@ -235,6 +249,7 @@ static dq_status score_outputs(dq_evaluator *evaluator, dq_error *error) {
 dq_status dq_evaluate_more(dq_evaluator *evaluator, const dq_graph *other, dq_score *score, dq_error *error) {
   evaluator->score = score;
   restart(evaluator);
+  memset(evaluator->is_broken, 0, (size_t)evaluator->what.pictures * sizeof *evaluator->is_broken);
   memset(score->noise, 0, (size_t)evaluator->what.pictures * sizeof *score->noise);
   if (score->plain_noise) memset(score->plain_noise, 0, (size_t)evaluator->what.pictures * sizeof *score->plain_noise);
   DQ_TRY(name_compared(evaluator, other, error));
@@ -243,6 +258,7 @@ dq_status dq_evaluate_more(dq_evaluator *evaluator, const dq_graph *other, dq_sc
 }
 
 dq_status dq_evaluate(dq_evaluator *evaluator, const dq_graph *other, dq_score *score, dq_error *error) {
+  evaluator->broken = 0;
   for (int o = 0; o < evaluator->what.count; o++) {
     dq_evaluated_output *output = &evaluator->outputs[o];
     dq_output_error_clear(&output->error);

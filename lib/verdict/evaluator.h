@@ -68,6 +68,8 @@ typedef struct dq_evaluator {
   double *signal;  // by picture: the sum of squares of the predictions in float (dq_detection_error_compare)
   double *moved;   // by picture: the noise of the predictions of the form that runs
   dq_score *score; // result of the form that runs
+  bool *is_broken; // by picture: an output of the form that runs is broken (dq_is_broken)
+  int64_t broken;  // number of these pictures since the last dq_evaluate
 } dq_evaluator;
 
 // Runs options->graph on its pictures and stores the float32 outputs, which takes `pictures` times their bytes. The
@@ -78,7 +80,7 @@ dq_status dq_evaluator_open(dq_evaluator *evaluator, const dq_evaluator_options 
 void dq_evaluator_close(dq_evaluator *evaluator); // allowed on a zeroed struct
 
 // Runs `other`, a form of the graph, on the same pictures and fills *score and the sums of the outputs. Its outputs are
-// in the same order, of float32 or float16, and of the same size. The caller provides score->noise with
+// in the same order, of float32, float16 or float64, and of the same size. The caller provides score->noise with
 // options.pictures elements. DQ_UNSUPPORTED: an output is missing, or has lost its Softmax; DQ_BAD_INPUT: an output has
 // another size; else statuses as dq_observe.
 dq_status dq_evaluate(dq_evaluator *evaluator, const dq_graph *other, dq_score *score, dq_error *error);

@@ -16,8 +16,9 @@ static const double SEQUENCES = 95;     // percent of an output's sequences
 
 dq_status dq_verdict_of(dq_verdict *verdict, const dq_evaluator *evaluator, int64_t pictures, dq_arena *arena,
                         dq_error *error) {
-  *verdict =
-      (dq_verdict){.parts = DQ_NEW_ARRAY(arena, 2 * evaluator->what.count, dq_verdict_part), .pictures = pictures};
+  *verdict = (dq_verdict){.parts = DQ_NEW_ARRAY(arena, 2 * evaluator->what.count, dq_verdict_part),
+                          .pictures = pictures,
+                          .broken = evaluator->broken};
   if (!verdict->parts) return dq_fail_memory(error, 0);
   for (int o = 0; o < evaluator->what.count; o++) {
     const dq_evaluated_output *output = &evaluator->outputs[o];
@@ -196,7 +197,8 @@ bool dq_verdict_is_ruinous(const dq_verdict *verdict) {
 static bool reaches(double figure, double bound) { return figure >= bound || bound == -INFINITY; }
 
 bool dq_verdict_holds(const dq_verdict *verdict, const dq_verdict_bounds *bounds) {
-  return reaches(dq_verdict_sqnr(verdict), bounds->sqnr) && reaches(dq_verdict_agreement(verdict), bounds->agreement);
+  return !verdict->broken && reaches(dq_verdict_sqnr(verdict), bounds->sqnr) &&
+         reaches(dq_verdict_agreement(verdict), bounds->agreement);
 }
 
 // "output 'y'", "channels 4 to 83 of output 'y'"
@@ -209,10 +211,31 @@ static const char *name_part(const dq_verdict_part *part, char *text, size_t siz
   return text;
 }
 
+static const char *unit_of(const dq_verdict *verdict, int64_t count) {
+  static const char *const names[2][2] = {{"pictures", "picture"}, {"samples", "sample"}};
+  return names[verdict->data == DQ_VERDICT_NOISE][count == 1];
+}
+
+// "has NaN or infinity where the float model has none, on 1 of 48 pictures", or "on every picture"
+static const char *describe_broken(const dq_verdict *verdict, const dq_verdict_part *part, char *text, size_t size) {
+  char which[60];
+  if (verdict->broken == verdict->pictures) snprintf(which, sizeof which, "every %s", unit_of(verdict, 1));
+  else
+    snprintf(which, sizeof which, "%" PRId64 " of %" PRId64 " %s", verdict->broken, verdict->pictures,
+             unit_of(verdict, 2));
+  snprintf(text, size, "%s NaN or infinity where the float model has none, on %s", part->whole ? "has" : "have", which);
+  return text;
+}
+
 dq_status dq_verdict_check(const dq_verdict *verdict, const dq_verdict_bounds *bounds, const char *path,
                            dq_error *error) {
   char name[300];
   const dq_verdict_part *part = worst_part(verdict), *answers = worst_answers(verdict);
+  if (part && verdict->broken) {
+    char broken[120];
+    return dq_fail(error, DQ_CONDITION, "%s: %s %s", path, name_part(part, name, sizeof name),
+                   describe_broken(verdict, part, broken, sizeof broken));
+  }
   if (!reaches(dq_verdict_sqnr(verdict), bounds->sqnr)) {
     if (!part) return dq_fail(error, DQ_UNSUPPORTED, "%s: no output could be compared, which --min-sqnr needs", path);
     return dq_fail(error, DQ_CONDITION, "%s: %s %s an SQNR of %.4g dB, less than %.4g dB (--min-sqnr)", path,
@@ -230,11 +253,11 @@ dq_status dq_verdict_check(const dq_verdict *verdict, const dq_verdict_bounds *b
 }
 
 // "has an SQNR of 12.0 dB"
-static const char *describe_sqnr(const dq_verdict_part *part, bool lowest, char *text, size_t size) {
+static const char *describe_sqnr(const dq_verdict *verdict, const dq_verdict_part *part, char *text, size_t size) {
   const char *has = part->whole ? "has" : "have", *is = part->whole ? "is" : "are";
+  if (verdict->broken) return describe_broken(verdict, part, text, size);
   if (isinf(part->sqnr) && part->sqnr > 0) snprintf(text, size, "%s equal to that of the float model", is);
-  else if (isinf(part->sqnr)) snprintf(text, size, "%s NaN or infinity where the float model has none", has);
-  else if (lowest) snprintf(text, size, "%s the lowest SQNR, %.1f dB", has, part->sqnr);
+  else if (verdict->count > 1) snprintf(text, size, "%s the lowest SQNR, %.1f dB", has, part->sqnr);
   else snprintf(text, size, "%s an SQNR of %.1f dB", has, part->sqnr);
   return text;
 }
@@ -243,14 +266,13 @@ const char *dq_verdict_text(const dq_verdict *verdict, char *text, size_t size) 
   static const char *const of[] = {" that nothing was fitted to,", " that the conversion was fitted to,", "",
                                    " of noise"};
   const dq_verdict_part *part = worst_part(verdict), *answers = worst_answers(verdict);
-  char name[300], sqnr[100], kept[120] = "";
+  char name[300], sqnr[120], kept[120] = "";
   if (!part) return snprintf(text, size, "No output was compared."), text;
   if (answers)
     snprintf(kept, sizeof kept, " %.4g %% of the %s are those of the float model.",
              dq_answers_agreement(&answers->answers), dq_answer_kind_name(answers->answers.kind));
-  const char *what = verdict->data == DQ_VERDICT_NOISE ? "sample" : "picture";
-  snprintf(text, size, "On %" PRId64 " %s%s%s %s %s.%s", verdict->pictures, what, verdict->pictures == 1 ? "" : "s",
-           of[verdict->data], name_part(part, name, sizeof name),
-           describe_sqnr(part, verdict->count > 1, sqnr, sizeof sqnr), kept);
+  snprintf(text, size, "On %" PRId64 " %s%s %s %s.%s", verdict->pictures, unit_of(verdict, verdict->pictures),
+           of[verdict->data], name_part(part, name, sizeof name), describe_sqnr(verdict, part, sqnr, sizeof sqnr),
+           kept);
   return text;
 }

@@ -28,6 +28,7 @@ typedef struct dq_verdict {
   int count;              // 0: there is no verdict
   int64_t pictures;
   dq_verdict_data data;
+  int64_t broken; // pictures on which the converted network has NaN or infinity where the float network has neither
 } dq_verdict;
 
 // Fills *verdict from the sums of the evaluator's last dq_evaluate. The arena owns the parts and the names in them.
@@ -82,12 +83,13 @@ bool dq_verdict_is_doubtful(const dq_verdict *verdict);
 // Whether an output keeps fewer than 95 % of its sequences: a text is wrong with its first wrong symbol, so that texts
 // are lost at SQNRs that are good enough for classes.
 bool dq_verdict_loses_sequences(const dq_verdict *verdict);
-// Whether the verdict reaches the bounds. A bound is not reached where the verdict has no part or no answers to compare
-// with it.
+// Whether no picture is broken and the verdict reaches the bounds. A bound is not reached where the verdict has no part
+// or no answers to compare with it.
 bool dq_verdict_holds(const dq_verdict *verdict, const dq_verdict_bounds *bounds);
-// DQ_CONDITION names the part with the lowest SQNR when that is below its bound, else the output with the lowest
-// agreement; `path` is that of the converted model, and the bounds are called --min-sqnr and --min-agreement.
-// DQ_UNSUPPORTED: the verdict has no part or no answers to compare with a bound.
+// DQ_CONDITION, whatever the bounds are, when a picture is broken. Else it names the part with the lowest SQNR when
+// that is below its bound, else the output with the lowest agreement; `path` is that of the converted model, and the
+// bounds are called --min-sqnr and --min-agreement. DQ_UNSUPPORTED: the verdict has no part or no answers to compare
+// with a bound.
 dq_status dq_verdict_check(const dq_verdict *verdict, const dq_verdict_bounds *bounds, const char *path,
                            dq_error *error);
 

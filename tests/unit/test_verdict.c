@@ -22,7 +22,7 @@ static dq_verdict make(dq_verdict_part parts[3], double sqnr, int64_t equal) {
                                .whole = true,
                                .sqnr = 30,
                                .answers = {DQ_ANSWER_CLASS, 1, 100, equal}};
-  return (dq_verdict){parts, 3, 16, DQ_VERDICT_OTHER_PICTURES};
+  return (dq_verdict){parts, 3, 16, DQ_VERDICT_OTHER_PICTURES, 0};
 }
 
 static void the_lowest_part_counts(void **state) {
@@ -82,6 +82,11 @@ static void conditions(void **state) {
         "m.onnx: channels 4 to 83 of output 'out' have an SQNR of 12 dB, less than 12.5 dB (--min-sqnr)");
   check(&verdict, -INFINITY, 98, DQ_CONDITION,
         "m.onnx: output 'class' keeps 97 % of its classes, less than 98 % (--min-agreement)");
+  verdict.parts[1].sqnr = -INFINITY, verdict.broken = 3;
+  check(&verdict, -INFINITY, -INFINITY, DQ_CONDITION,
+        "m.onnx: channels 4 to 83 of output 'out' have NaN or infinity where the float model has none, on 3 of 16 "
+        "pictures");
+  verdict.parts[1].sqnr = 12, verdict.broken = 0;
   check(&none, 1, -INFINITY, DQ_UNSUPPORTED, "m.onnx: no output could be compared, which --min-sqnr needs");
   verdict.count = 2;
   check(&verdict, -INFINITY, 50, DQ_UNSUPPORTED,
@@ -108,6 +113,11 @@ static void sentences(void **state) {
   verdict.parts[0].sqnr = INFINITY;
   assert_string_equal(dq_verdict_text(&verdict, text, sizeof text),
                       "On 8 samples of noise output 'class' is equal to that of the float model.");
+  verdict.parts[0].sqnr = -INFINITY, verdict.broken = 1, verdict.pictures = 1;
+  assert_string_equal(
+      dq_verdict_text(&verdict, text, sizeof text),
+      "On 1 sample of noise output 'class' has NaN or infinity where the float model has none, on every "
+      "sample.");
 }
 
 // A network against itself has no noise; with the weights of its last product doubled, 0 dB. Ten samples take two
@@ -178,6 +188,12 @@ static void halves_are_compared(void **state) {
       DQ_OK);
   assert_true(fabs(dq_verdict_sqnr(&verdict) - sqnr) < 1);
   assert_int_equal(verdict.parts[0].answers.kind, DQ_ANSWER_POINT);
+  dq_node_set_int(half, cast, "to", DQ_F64);
+  y->type = DQ_F64;
+  assert_int_equal(
+      dq_verdict_conclude(&verdict, DQ_VERDICT_OTHER_PICTURES, it->graph, &options, &it->context, it->arena, &error),
+      DQ_OK);
+  assert_true(verdict.count == 2 && isinf(dq_verdict_sqnr(&verdict)));
   dq_graph_free(half);
 }
 
