@@ -51,6 +51,7 @@ check() {
   have protoc-c || need protoc-c protobuf-c-compiler
   [ -f /usr/include/onnx/onnx.proto ] || need /usr/include/onnx/onnx.proto libonnx-dev
   have bats || need bats bats
+  [ -f /usr/share/i18n/locales/tr_TR ] || need 'a locale with a decimal comma' locales
   # The format of sources is compared where the release has the version that it is pinned to.
   ! grep -qs '^VERSION_CODENAME=bookworm' /etc/os-release || have clang-format-14 || need clang-format-14 clang-format-14
   [ "$purpose" != fuzz ] || fuzzer_links || need libFuzzer clang libclang-rt-dev

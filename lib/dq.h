@@ -26,6 +26,13 @@
 // `dq_model_int8_facts facts = {.size = sizeof facts};`. `facts` and rows may be NULL: nothing is written. `facts` are
 // written on success only. DQ_CODE_USAGE: `size` is not set, or the options have fields of a later version.
 //
+// NULL. Where a function with a code needs a pointer (a handle, a path, a place for a result), NULL is DQ_CODE_USAGE,
+// and the message names the argument. Other functions take NULL as nothing: they do nothing, or return 0 or NULL;
+// dq_request_wait returns 1.
+//
+// Locale. Files, texts of options and messages have a decimal point and the letters of the locale "C", whatever locale
+// the program has set for itself or for the thread. Callbacks run in the locale of the program.
+//
 // Lists of names are arrays whose last element is NULL; NULL stands for an empty list. Fields of type int that answer
 // yes or no are 0 for no; any other value means yes.
 //

@@ -114,10 +114,10 @@ const char *dq_dataset_class_name(const dq_dataset *dataset, int64_t label);
 // file is no valid model; DQ_CODE_UNSUPPORTED: the model uses a form of ONNX that dq cannot carry; DQ_CODE_SYSTEM: the
 // file cannot be read. Operators that dq cannot run are no failure here, but where the model is run or transformed.
 dq_code dq_model_load(dq_model **model, dq_engine *engine, const char *path, dq_failure *failure);
-// Loads a model from `count` bytes in memory, which must stay readable and unchanged until the model is freed, as must
-// the files of external data, which are looked for inside of `folder` (NULL: the current folder; read during the call).
-// DQ_CODE_BAD_INPUT: no valid model, or an external file is missing or outside of `folder`; DQ_CODE_SYSTEM: an external
-// file cannot be opened; DQ_CODE_UNSUPPORTED as dq_model_load.
+// Loads a model from `count` bytes in memory (`bytes` is not NULL), which must stay readable and unchanged until the
+// model is freed, as must the files of external data, which are looked for inside of `folder` (NULL: the current
+// folder; read during the call). DQ_CODE_BAD_INPUT: no valid model, or an external file is missing or outside of
+// `folder`; DQ_CODE_SYSTEM: an external file cannot be opened; DQ_CODE_UNSUPPORTED as dq_model_load.
 dq_code dq_model_load_bytes(dq_model **model, dq_engine *engine, const void *bytes, size_t count, const char *folder,
                             dq_failure *failure);
 // Writes the model to `path` ("-": standard output) and, of a regular file, loads the result again as a check. The file

@@ -76,8 +76,8 @@ typedef struct dq_request_options {
 void dq_request_defaults(dq_request_options *options, size_t size);
 // Puts the request into the queue and returns. DQ_CODE_USAGE: an option is not valid, or the request is on its way.
 dq_code dq_request_submit(dq_request *request, const dq_request_options *options, dq_failure *failure);
-// Waits until the request has ended, at most `seconds`: 0 only looks, less than 0 waits without limit. Returns 1 when
-// it has ended or was never submitted, else 0.
+// Waits until the request has ended, at most `seconds`: 0 and NAN only look, less than 0 waits without limit. Returns 1
+// when it has ended or was never submitted, else 0.
 int dq_request_wait(dq_request *request, double seconds);
 // Ends a request on its way: one that waits at once, one that has begun after the job that runs. It then has the result
 // DQ_CODE_CANCELLED. Returns 1, or 0 when the request was not on its way.

@@ -45,10 +45,10 @@ void dq_network_close(dq_network *network);
 
 int dq_network_inputs(const dq_network *network);  // number of inputs
 int dq_network_outputs(const dq_network *network); // number of outputs
-// Both fill *array with what the network has as input or output `index`, from 0, and return 1. They return 0 and leave
-// *array unchanged when there is none. `name` holds until the network is closed; so do `data` and the shape, except of
-// an output whose shape depends on elements (NonZero): these are known after a run that succeeded, and hold until the
-// next run. Before the first such run `rank` is -1, `data` NULL and `bytes` 0.
+// Both fill *array (NULL: nothing is written) with what the network has as input or output `index`, from 0, and
+// return 1. They return 0 and leave *array unchanged when there is none. `name` holds until the network is closed; so
+// do `data` and the shape, except of an output whose shape depends on elements (NonZero): these are known after a run
+// that succeeded, and hold until the next run. Before the first such run `rank` is -1, `data` NULL and `bytes` 0.
 int dq_network_input(dq_network *network, int index, dq_array *array);
 int dq_network_output(const dq_network *network, int index, dq_array *array);
 

@@ -1,8 +1,7 @@
-// One value of an option: text to number, size, time, choice or string, whatever the locale is.
+// One value of an option: text to number, size, time, choice or string.
 #include "cmd/options/options_internal.h"
 
 #include <errno.h>
-#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,11 +70,8 @@ static double read_number(const char *text, const char **end) {
   char copy[64];
   memcpy(copy, text, length);
   copy[length] = 0;
-  locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-  if (!plain) return 0;
   char *stop;
-  double value = strtod_l(copy, &stop, plain);
-  freelocale(plain);
+  double value = strtod(copy, &stop);
   if (isfinite(value)) *end = text + (stop - copy);
   return value;
 }

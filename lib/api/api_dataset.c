@@ -31,18 +31,18 @@ static dq_status open_dataset(dq_dataset *dataset, const char *spec, const dq_da
 
 dq_code dq_dataset_open(dq_dataset **dataset, dq_engine *engine, const char *spec, const dq_dataset_options *options,
                         dq_failure *failure) {
-  dq_error error = {0};
-  *dataset = NULL;
-  dq_dataset *made = calloc(1, sizeof *made);
-  dq_status status = DQ_OK;
-  if (!made) status = dq_fail_memory(&error, sizeof *made);
-  else {
+  dq_call call;
+  dq_dataset *made = NULL;
+  dq_status status = DQ_ENTER(&call, {"dataset", dataset}, {"engine", engine}, {"spec", spec});
+  if (dataset) *dataset = NULL;
+  if (status == DQ_OK && !(made = calloc(1, sizeof *made))) status = dq_fail_memory(&call.error, sizeof *made);
+  if (status == DQ_OK) {
     made->engine = engine;
-    status = open_dataset(made, spec, options, &error);
+    status = open_dataset(made, spec, options, &call.error);
   }
   if (status == DQ_OK) *dataset = made;
   else dq_dataset_close(made);
-  return dq_api_finish(status, &error, failure);
+  return dq_api_leave(&call, status, failure);
 }
 
 void dq_dataset_close(dq_dataset *dataset) {
@@ -51,10 +51,10 @@ void dq_dataset_close(dq_dataset *dataset) {
   free(dataset);
 }
 
-int64_t dq_dataset_count(const dq_dataset *dataset) { return dq_data_count(dataset->data); }
+int64_t dq_dataset_count(const dq_dataset *dataset) { return dataset ? dq_data_count(dataset->data) : 0; }
 
-int64_t dq_dataset_skipped(const dq_dataset *dataset) { return dq_data_skipped(dataset->data); }
+int64_t dq_dataset_skipped(const dq_dataset *dataset) { return dataset ? dq_data_skipped(dataset->data) : 0; }
 
 const char *dq_dataset_class_name(const dq_dataset *dataset, int64_t label) {
-  return dq_data_class_name(dataset->data, label);
+  return dataset ? dq_data_class_name(dataset->data, label) : NULL;
 }

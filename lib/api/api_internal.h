@@ -6,6 +6,7 @@
 #include "datasets/datasets.h"
 #include "decomp/tucker/decomp.h"
 #include "lib/base/context.h"
+#include "lib/base/locale.h"
 #include "lib/dq.h"
 #include "lib/measure/cost.h"
 #include "lib/eval/layers.h"
@@ -74,9 +75,29 @@ struct dq_model {
   dq_mix_report mixed;
 };
 
-// Converts a status to the code that a public function returns. When the status is a failure, *failure (may be NULL)
-// receives it with message and hint of `error`.
-dq_code dq_api_finish(dq_status status, const dq_error *error, dq_failure *failure);
+// One call of the program into the library, from DQ_ENTER to dq_api_leave. Between them the thread has the locale "C".
+typedef struct dq_call {
+  dq_error error;
+  locale_t outer; // of a call around this one, which runs the callback that makes this call
+} dq_call;
+
+typedef struct dq_argument {
+  const char *name;
+  const void *value;
+} dq_argument;
+
+// Begins *call, a dq_call of the calling function, whose pointers that must not be NULL follow as {"name", name}.
+// DQ_USAGE: one of them is NULL. dq_api_leave must follow in either case.
+#define DQ_ENTER(call, ...) dq_api_enter(call, __func__, (const dq_argument[]){__VA_ARGS__, {0}})
+// `needed` ends with a row without a name.
+dq_status dq_api_enter(dq_call *call, const char *function, const dq_argument *needed);
+// Ends the call: gives the thread its locale back, and converts the status to the code that a public function returns.
+// When the status is a failure, *failure (may be NULL) receives it with message and hint of call->error.
+dq_code dq_api_leave(const dq_call *call, dq_status status, dq_failure *failure);
+// Around a callback: the program sees the locale that it gave to the thread. dq_api_callback_end gets what
+// dq_api_callback_begin returned.
+locale_t dq_api_callback_begin(void);
+void dq_api_callback_end(locale_t inner);
 
 // Copies the caller's options (NULL: none) over the defaults that are already in `to`, a struct of `size` bytes. Fields
 // that the caller's struct does not have keep their defaults. DQ_USAGE: the caller's size is not set, or a field that
@@ -88,7 +109,8 @@ dq_status dq_api_check_facts(const void *facts, dq_error *error);
 // rest of that struct becomes 0. Its field `size` stays.
 void dq_api_copy_results(void *to, const void *facts, size_t size);
 
-// Sets the caller's options, a struct of `given` bytes, to the defaults, a struct of `size` bytes.
+// Sets the caller's options (NULL: nothing happens), a struct of `given` bytes, to the defaults, a struct of `size`
+// bytes.
 void dq_api_set_defaults(void *options, size_t given, const void *defaults, size_t size);
 
 // The number of names in a list that NULL ends. A list that is NULL itself has none.
@@ -107,8 +129,8 @@ dq_status dq_api_batch(int64_t *batch, const dq_model *model, const dq_shape_req
 // *batch. *settings points into the arena. DQ_USAGE: an option is not valid, or a transform of the model failed.
 dq_status dq_api_session(dq_session_options *settings, int64_t *batch, const dq_model *model,
                          const dq_network_options *options, dq_arena *arena, dq_error *error);
-// Fills *array with a tensor, an input or output with the name `name`; returns 1. A tensor whose shape is not known yet
-// has no elements either.
+// Fills *array (may be NULL) with a tensor, an input or output with the name `name`; returns 1. A tensor whose shape is
+// not known yet has no elements either.
 int dq_api_array(const dq_tensor *tensor, const char *name, dq_array *array);
 
 // DQ_USAGE: a transform of the model failed, so that it can only be freed.

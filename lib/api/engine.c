@@ -15,14 +15,6 @@ const char *dq_version(void) { return DQ_VERSION; }
 
 // ---- Shared by all functions ----
 
-dq_code dq_api_finish(dq_status status, const dq_error *error, dq_failure *failure) {
-  if (status == DQ_OK || !failure) return (dq_code)status;
-  failure->code = (dq_code)status;
-  memcpy(failure->message, error->message, sizeof failure->message);
-  memcpy(failure->hint, error->hint, sizeof failure->hint);
-  return failure->code;
-}
-
 dq_status dq_api_read_options(void *to, size_t size, const void *options, dq_error *error) {
   if (!options) return DQ_OK;
   size_t given;
@@ -57,7 +49,7 @@ void dq_api_copy_results(void *to, const void *facts, size_t size) {
 }
 
 void dq_api_set_defaults(void *options, size_t given, const void *defaults, size_t size) {
-  if (given < sizeof given) return;
+  if (!options || given < sizeof given) return;
   memcpy(options, &given, sizeof given);
   dq_api_copy_results(options, defaults, size);
 }
@@ -89,12 +81,16 @@ dq_status dq_api_batch(int64_t *batch, const dq_model *model, const dq_shape_req
 
 static void pass_message(void *user, dq_severity severity, const char *text) {
   const dq_engine *engine = user;
+  const locale_t inner = dq_api_callback_begin();
   engine->message(engine->user, (dq_notice)severity, text);
+  dq_api_callback_end(inner);
 }
 
 static void pass_progress(void *user, const char *what, int64_t done, int64_t total) {
   const dq_engine *engine = user;
+  const locale_t inner = dq_api_callback_begin();
   engine->progress(engine->user, what, done, total);
+  dq_api_callback_end(inner);
 }
 
 void dq_engine_defaults(dq_engine_options *options, size_t size) {
@@ -133,13 +129,15 @@ static dq_status open_engine(dq_engine *engine, const dq_engine_options *options
 }
 
 dq_code dq_engine_open(dq_engine **engine, const dq_engine_options *options, dq_failure *failure) {
-  dq_error error = {0};
-  *engine = NULL;
-  dq_engine *made = calloc(1, sizeof *made);
-  dq_status status = made ? open_engine(made, options, &error) : dq_fail_memory(&error, sizeof *made);
+  dq_call call;
+  dq_engine *made = NULL;
+  dq_status status = DQ_ENTER(&call, {"engine", engine});
+  if (engine) *engine = NULL;
+  if (status == DQ_OK && !(made = calloc(1, sizeof *made))) status = dq_fail_memory(&call.error, sizeof *made);
+  if (status == DQ_OK) status = open_engine(made, options, &call.error);
   if (status == DQ_OK) *engine = made;
   else free(made);
-  return dq_api_finish(status, &error, failure);
+  return dq_api_leave(&call, status, failure);
 }
 
 void dq_engine_close(dq_engine *engine) {
@@ -149,4 +147,6 @@ void dq_engine_close(dq_engine *engine) {
   free(engine);
 }
 
-void dq_engine_stop(dq_engine *engine, int stop) { atomic_store(&engine->stop, stop != 0); }
+void dq_engine_stop(dq_engine *engine, int stop) {
+  if (engine) atomic_store(&engine->stop, stop != 0);
+}

@@ -1,6 +1,7 @@
 // Accuracy and comparison of the public interface.
 #include "lib/api/api_internal.h"
 #include "lib/eval/accuracy.h"
+#include "lib/eval/decode.h"
 
 // ---- Accuracy ----
 
@@ -31,6 +32,8 @@ static dq_status measure(const dq_model *model, dq_dataset *dataset, const dq_mo
   DQ_TRY(dq_api_read_options(&given, sizeof given, options, error));
   if (given.batch < 1 || given.batch > 65536)
     return dq_fail(error, DQ_USAGE, "batch is %lld, expected 1 to 65536", (long long)given.batch);
+  DQ_TRY(dq_task_check(given.task, error));
+  DQ_TRY(dq_decoder_check(given.decode, error));
   dq_accuracy_options settings = {.task = given.task, .decode = given.decode, .batch = given.batch};
   DQ_TRY(dq_api_shapes(given.shapes, (const dq_graph *const[]){model->graph}, 1, given.batch, arena, &settings.shapes,
                        error));
@@ -39,16 +42,17 @@ static dq_status measure(const dq_model *model, dq_dataset *dataset, const dq_mo
 
 dq_code dq_model_accuracy(dq_model *model, dq_dataset *dataset, const dq_model_accuracy_options *options,
                           dq_model_accuracy_facts *facts, dq_failure *failure) {
-  dq_error error = {0};
+  dq_call call;
   dq_result result = {0};
   dq_arena *arena = NULL;
-  dq_status status = dq_api_check_facts(facts, &error);
-  if (status == DQ_OK) status = dq_api_check_model(model, &error);
-  if (status == DQ_OK && !(arena = dq_context_arena(&model->engine->context))) status = dq_fail_memory(&error, 0);
-  if (status == DQ_OK) status = measure(model, dataset, options, arena, &result, &error);
+  dq_status status = DQ_ENTER(&call, {"model", model}, {"dataset", dataset});
+  if (status == DQ_OK) status = dq_api_check_facts(facts, &call.error);
+  if (status == DQ_OK) status = dq_api_check_model(model, &call.error);
+  if (status == DQ_OK && !(arena = dq_context_arena(&model->engine->context))) status = dq_fail_memory(&call.error, 0);
+  if (status == DQ_OK) status = measure(model, dataset, options, arena, &result, &call.error);
   dq_arena_free(arena);
   if (status == DQ_OK) give_accuracy(&result, facts);
-  return dq_api_finish(status, &error, failure);
+  return dq_api_leave(&call, status, failure);
 }
 
 // ---- Comparison ----
@@ -68,32 +72,40 @@ static dq_status compare(dq_model *model, const dq_model *reference, dq_dataset 
                            &model->engine->context, arena, error);
 }
 
-dq_code dq_model_compare(dq_model *model, const dq_model *reference, dq_dataset *dataset,
-                         const dq_model_compare_options *options, dq_model_compare_facts *facts, dq_failure *failure) {
-  dq_error error = {0};
-  dq_arena *arena = NULL;
-  dq_status status = dq_api_check_facts(facts, &error);
-  if (status == DQ_OK) status = dq_api_check_model(model, &error);
-  if (status == DQ_OK) status = dq_api_check_model(reference, &error);
+// Makes the comparison that the model keeps, in place of the one before.
+static dq_status keep_comparison(dq_model *model, const dq_model *reference, dq_dataset *dataset,
+                                 const dq_model_compare_options *options, dq_error *error) {
   dq_arena_free(model->comparison_arena);
   model->comparison_arena = NULL;
-  if (status == DQ_OK && !(arena = dq_context_arena(&model->engine->context))) status = dq_fail_memory(&error, 0);
-  if (status == DQ_OK) status = compare(model, reference, dataset, options, arena, &error);
-  if (status != DQ_OK) {
-    dq_arena_free(arena);
-    return dq_api_finish(status, &error, failure);
+  DQ_TRY(dq_api_check_model(model, error));
+  DQ_TRY(dq_api_check_model(reference, error));
+  dq_arena *arena = dq_context_arena(&model->engine->context);
+  if (!arena) return dq_fail_memory(error, 0);
+  dq_status status = compare(model, reference, dataset, options, arena, error);
+  if (status == DQ_OK) model->comparison_arena = arena;
+  else dq_arena_free(arena);
+  return status;
+}
+
+dq_code dq_model_compare(dq_model *model, const dq_model *reference, dq_dataset *dataset,
+                         const dq_model_compare_options *options, dq_model_compare_facts *facts, dq_failure *failure) {
+  dq_call call;
+  dq_status status = DQ_ENTER(&call, {"model", model}, {"reference", reference}, {"dataset", dataset});
+  if (status == DQ_OK) status = dq_api_check_facts(facts, &call.error);
+  if (status == DQ_OK) status = keep_comparison(model, reference, dataset, options, &call.error);
+  if (status == DQ_OK) {
+    const dq_model_compare_facts known = {.pictures = model->comparison.pictures,
+                                          .outputs = model->comparison.output_count,
+                                          .layers = model->comparison.layer_count};
+    dq_api_copy_results(facts, &known, sizeof known);
   }
-  model->comparison_arena = arena;
-  dq_model_compare_facts known = {.pictures = model->comparison.pictures,
-                                  .outputs = model->comparison.output_count,
-                                  .layers = model->comparison.layer_count};
-  dq_api_copy_results(facts, &known, sizeof known);
-  return DQ_CODE_OK;
+  return dq_api_leave(&call, status, failure);
 }
 
 int dq_model_compare_at(const dq_model *model, int index, dq_model_compare_row *row) {
+  if (!model || !model->comparison_arena) return 0;
   const dq_layer_comparison *all = &model->comparison;
-  if (!model->comparison_arena || index < 0 || index >= all->output_count + all->layer_count) return 0;
+  if (index < 0 || index >= all->output_count + all->layer_count) return 0;
   bool output = index < all->output_count;
   const dq_layer_pair *pair = output ? &all->outputs[index] : &all->layers[index - all->output_count];
   const dq_comparison *distance = &pair->comparison;

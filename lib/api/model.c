@@ -26,36 +26,46 @@ void dq_api_forget(dq_model *model) {
   model->last = DQ_TRANSFORM_NONE;
 }
 
-static dq_code give_model(dq_model **model, dq_engine *engine, dq_graph *graph, dq_status status, dq_error *error,
-                          dq_failure *failure) {
-  *model = NULL;
-  dq_model *made = status == DQ_OK ? calloc(1, sizeof *made) : NULL;
-  if (status == DQ_OK && !made) {
-    status = dq_fail_memory(error, sizeof *made);
+// Makes *model of a graph, which it owns, also after a failure.
+static dq_status make_model(dq_model **model, dq_engine *engine, dq_graph *graph, dq_error *error) {
+  dq_model *made = calloc(1, sizeof *made);
+  if (!made) {
     dq_graph_free(graph);
+    return dq_fail_memory(error, sizeof *made);
   }
-  if (made) {
-    made->engine = engine;
-    made->graph = graph;
-    *model = made;
-  }
-  return dq_api_finish(status, error, failure);
+  made->engine = engine;
+  made->graph = graph;
+  *model = made;
+  return DQ_OK;
 }
 
 dq_code dq_model_load(dq_model **model, dq_engine *engine, const char *path, dq_failure *failure) {
-  dq_error error = {0};
+  dq_call call;
   dq_graph *graph = NULL;
-  dq_status status = dq_model_open(&graph, path, &engine->context, &error);
-  return give_model(model, engine, graph, status, &error, failure);
+  dq_status status = DQ_ENTER(&call, {"model", model}, {"engine", engine}, {"path", path});
+  if (model) *model = NULL;
+  if (status == DQ_OK) status = dq_model_open(&graph, path, &engine->context, &call.error);
+  if (status == DQ_OK) status = make_model(model, engine, graph, &call.error);
+  return dq_api_leave(&call, status, failure);
+}
+
+static dq_status load_bytes(dq_model **model, dq_engine *engine, const void *bytes, size_t count, const char *folder,
+                            dq_error *error) {
+  dq_graph *graph = NULL;
+  if (count > PTRDIFF_MAX)
+    return dq_fail(error, DQ_USAGE, "count is %zu, expected at most %zu", count, (size_t)PTRDIFF_MAX);
+  DQ_TRY(dq_onnx_load_bytes(&graph, bytes, count, folder ? folder : ".", &engine->context, error));
+  dq_origin_recall_sizes(graph, &engine->context);
+  return make_model(model, engine, graph, error);
 }
 
 dq_code dq_model_load_bytes(dq_model **model, dq_engine *engine, const void *bytes, size_t count, const char *folder,
                             dq_failure *failure) {
-  dq_error error = {0};
-  dq_graph *graph = NULL;
-  dq_status status = dq_onnx_load_bytes(&graph, bytes, count, folder ? folder : ".", &engine->context, &error);
-  if (status == DQ_OK) dq_origin_recall_sizes(graph, &engine->context);
-  return give_model(model, engine, graph, status, &error, failure);
+  dq_call call;
+  dq_status status = DQ_ENTER(&call, {"model", model}, {"engine", engine}, {"bytes", bytes});
+  if (model) *model = NULL;
+  if (status == DQ_OK) status = load_bytes(model, engine, bytes, count, folder, &call.error);
+  return dq_api_leave(&call, status, failure);
 }
 
 static dq_status save(const dq_model *model, const char *path, dq_error *error) {
@@ -70,8 +80,10 @@ static dq_status save(const dq_model *model, const char *path, dq_error *error) 
 }
 
 dq_code dq_model_save(const dq_model *model, const char *path, dq_failure *failure) {
-  dq_error error = {0};
-  return dq_api_finish(save(model, path, &error), &error, failure);
+  dq_call call;
+  dq_status status = DQ_ENTER(&call, {"model", model}, {"path", path});
+  if (status == DQ_OK) status = save(model, path, &call.error);
+  return dq_api_leave(&call, status, failure);
 }
 
 void dq_model_free(dq_model *model) {
@@ -88,12 +100,12 @@ void dq_model_free(dq_model *model) {
 
 int dq_model_input_count(const dq_model *model) {
   int count = 0;
-  for (int i = 0; i < model->graph->input_count; i++) count += !model->graph->inputs[i]->constant;
+  for (int i = 0; model && i < model->graph->input_count; i++) count += !model->graph->inputs[i]->constant;
   return count;
 }
 
 const char *dq_model_input_name(const dq_model *model, int index) {
-  for (int i = 0, n = 0; i < model->graph->input_count; i++)
+  for (int i = 0, n = 0; model && i < model->graph->input_count; i++)
     if (!model->graph->inputs[i]->constant && n++ == index) return model->graph->inputs[i]->name;
   return NULL;
 }
@@ -136,12 +148,14 @@ static dq_status analyse(dq_model *model, const char *const *shapes, dq_model_co
 }
 
 dq_code dq_model_cost(dq_model *model, const char *const *shapes, dq_model_cost_facts *facts, dq_failure *failure) {
-  dq_error error = {0};
-  return dq_api_finish(analyse(model, shapes, facts, &error), &error, failure);
+  dq_call call;
+  dq_status status = DQ_ENTER(&call, {"model", model});
+  if (status == DQ_OK) status = analyse(model, shapes, facts, &call.error);
+  return dq_api_leave(&call, status, failure);
 }
 
 int dq_model_cost_at(const dq_model *model, int index, dq_model_cost_row *row) {
-  if (!model->cost_arena || index < 0 || index >= model->cost.node_count) return 0;
+  if (!model || !model->cost_arena || index < 0 || index >= model->cost.node_count) return 0;
   const dq_cost_node *node = &model->cost.nodes[index];
   dq_model_cost_row known = {.name = node->label,
                              .op_type = node->node->op_type,

@@ -28,6 +28,18 @@ static dq_status tune(dq_model *model, const dq_model_tune_options *options, dq_
   return model->tuned.noisy ? dq_tune_fail_noisy(&model->tuned, error) : DQ_OK;
 }
 
+// Replaces what the model keeps of the last tuning.
+static dq_status tune_anew(dq_model *model, const dq_model_tune_options *options, dq_error *error) {
+  dq_arena_free(model->tune_arena);
+  model->tune_arena = NULL;
+  DQ_TRY(dq_api_check_model(model, error));
+  const dq_status status = tune(model, options, error);
+  if (status == DQ_OK) return DQ_OK;
+  dq_arena_free(model->tune_arena);
+  model->tune_arena = NULL;
+  return status;
+}
+
 static void give_facts(const dq_tune_report *tuned, dq_model_tune_facts *facts) {
   dq_model_tune_facts known = {.shapes = tuned->shape_count,
                                .known = tuned->known,
@@ -48,23 +60,16 @@ static void give_facts(const dq_tune_report *tuned, dq_model_tune_facts *facts) 
 
 dq_code dq_model_tune(dq_model *model, const dq_model_tune_options *options, dq_model_tune_facts *facts,
                       dq_failure *failure) {
-  dq_error error = {0};
-  dq_status status = dq_api_check_facts(facts, &error);
-  if (status == DQ_OK) status = dq_api_check_model(model, &error);
-  dq_arena_free(model->tune_arena);
-  model->tune_arena = NULL;
-  if (status == DQ_OK) status = tune(model, options, &error);
-  if (status == DQ_OK) {
-    give_facts(&model->tuned, facts);
-    return DQ_CODE_OK;
-  }
-  dq_arena_free(model->tune_arena);
-  model->tune_arena = NULL;
-  return dq_api_finish(status, &error, failure);
+  dq_call call;
+  dq_status status = DQ_ENTER(&call, {"model", model});
+  if (status == DQ_OK) status = dq_api_check_facts(facts, &call.error);
+  if (status == DQ_OK) status = tune_anew(model, options, &call.error);
+  if (status == DQ_OK) give_facts(&model->tuned, facts);
+  return dq_api_leave(&call, status, failure);
 }
 
 int dq_model_tune_at(const dq_model *model, int index, dq_model_tune_row *row) {
-  if (!model->tune_arena || index < 0 || index >= model->tuned.shape_count) return 0;
+  if (!model || !model->tune_arena || index < 0 || index >= model->tuned.shape_count) return 0;
   const dq_tune_shape *shape = &model->tuned.shapes[index];
   const dq_record *record = &shape->record;
   const dq_model_tune_row known = {.node = shape->name,

@@ -43,19 +43,20 @@ static dq_status open_session(dq_network *network, dq_model *model, const dq_net
 }
 
 dq_code dq_network_open(dq_network **network, dq_model *model, const dq_network_options *options, dq_failure *failure) {
-  dq_error error = {0};
-  *network = NULL;
+  dq_call call;
+  dq_status status = DQ_ENTER(&call, {"network", network}, {"model", model});
+  if (network) *network = NULL;
   dq_network *made = calloc(1, sizeof *made);
   dq_arena *arena = dq_arena_new(0);
-  dq_status status =
-      made && arena ? open_session(made, model, options, arena, &error) : dq_fail_memory(&error, sizeof *made);
+  if (status == DQ_OK && (!made || !arena)) status = dq_fail_memory(&call.error, sizeof *made);
+  if (status == DQ_OK) status = open_session(made, model, options, arena, &call.error);
   dq_arena_free(arena);
   if (status == DQ_OK) {
     made->model = model;
     model->networks++;
     *network = made;
   } else free(made);
-  return dq_api_finish(status, &error, failure);
+  return dq_api_leave(&call, status, failure);
 }
 
 void dq_network_close(dq_network *network) {
@@ -70,6 +71,7 @@ void dq_network_close(dq_network *network) {
 
 int dq_api_array(const dq_tensor *tensor, const char *name, dq_array *array) {
   bool known = tensor->rank >= 0;
+  if (!array) return 1;
   *array = (dq_array){.name = name,
                       .type_name = dq_dtype_name(tensor->type),
                       .type = tensor->type,
@@ -81,7 +83,7 @@ int dq_api_array(const dq_tensor *tensor, const char *name, dq_array *array) {
 }
 _Static_assert(sizeof(((dq_array *)0)->dims) == sizeof(((dq_tensor *)0)->dims), "same ranks");
 
-int dq_network_inputs(const dq_network *network) { return dq_plan_input_count(network->session.plan); }
+int dq_network_inputs(const dq_network *network) { return network ? dq_plan_input_count(network->session.plan) : 0; }
 
 int dq_network_input(dq_network *network, int index, dq_array *array) {
   if (index < 0 || index >= dq_network_inputs(network)) return 0;
@@ -89,7 +91,7 @@ int dq_network_input(dq_network *network, int index, dq_array *array) {
                       array);
 }
 
-int dq_network_outputs(const dq_network *network) { return dq_plan_output_count(network->session.plan); }
+int dq_network_outputs(const dq_network *network) { return network ? dq_plan_output_count(network->session.plan) : 0; }
 
 int dq_network_output(const dq_network *network, int index, dq_array *array) {
   if (index < 0 || index >= dq_network_outputs(network)) return 0;
@@ -148,20 +150,24 @@ static dq_status read_picture(dq_network *network, dq_data *data, int64_t index,
 
 dq_code dq_network_read(dq_network *network, dq_dataset *dataset, int64_t index, int64_t item, dq_sample *sample,
                         dq_failure *failure) {
-  dq_error error = {0};
-  dq_status status = dq_api_check_facts(sample, &error);
+  dq_call call;
+  dq_status status = DQ_ENTER(&call, {"network", network}, {"dataset", dataset});
+  if (status == DQ_OK) status = dq_api_check_facts(sample, &call.error);
   dq_arena *arena = dq_arena_new(0);
-  if (status == DQ_OK && !arena) status = dq_fail_memory(&error, sizeof *network);
-  if (status == DQ_OK) status = read_picture(network, dataset->data, index, item, arena, &error);
+  if (status == DQ_OK && !arena) status = dq_fail_memory(&call.error, sizeof *network);
+  if (status == DQ_OK) status = read_picture(network, dataset->data, index, item, arena, &call.error);
   dq_arena_free(arena);
-  dq_sample known = {.name = network->sample.name, .label = network->sample.label};
-  if (status == DQ_OK) dq_api_copy_results(sample, &known, sizeof known);
-  return dq_api_finish(status, &error, failure);
+  if (status == DQ_OK) {
+    const dq_sample known = {.name = network->sample.name, .label = network->sample.label};
+    dq_api_copy_results(sample, &known, sizeof known);
+  }
+  return dq_api_leave(&call, status, failure);
 }
 
 dq_code dq_network_run(dq_network *network, dq_failure *failure) {
-  dq_error error = {0};
-  dq_status status = dq_check_stop(&network->model->engine->context, &error);
-  if (status == DQ_OK) status = dq_plan_run(network->session.plan, &error);
-  return dq_api_finish(status, &error, failure);
+  dq_call call;
+  dq_status status = DQ_ENTER(&call, {"network", network});
+  if (status == DQ_OK) status = dq_check_stop(&network->model->engine->context, &call.error);
+  if (status == DQ_OK) status = dq_plan_run(network->session.plan, &call.error);
+  return dq_api_leave(&call, status, failure);
 }

@@ -71,13 +71,15 @@ static dq_status open_queue(dq_queue *queue, dq_engine *engine, const dq_queue_o
 }
 
 dq_code dq_queue_open(dq_queue **queue, dq_engine *engine, const dq_queue_options *options, dq_failure *failure) {
-  dq_error error = {0};
-  *queue = NULL;
-  dq_queue *made = calloc(1, sizeof *made);
-  dq_status status = made ? open_queue(made, engine, options, &error) : dq_fail_memory(&error, sizeof *made);
+  dq_call call;
+  dq_queue *made = NULL;
+  dq_status status = DQ_ENTER(&call, {"queue", queue}, {"engine", engine});
+  if (queue) *queue = NULL;
+  if (status == DQ_OK && !(made = calloc(1, sizeof *made))) status = dq_fail_memory(&call.error, sizeof *made);
+  if (status == DQ_OK) status = open_queue(made, engine, options, &call.error);
   if (status == DQ_OK) *queue = made;
   else free(made);
-  return dq_api_finish(status, &error, failure);
+  return dq_api_leave(&call, status, failure);
 }
 
 void dq_queue_close(dq_queue *queue) {
@@ -104,28 +106,36 @@ static dq_status open_network(queue_network *network, dq_queue *queue, const dq_
   return dq_multi_add(queue->multi, &network->session, queue->threads, error);
 }
 
-dq_code dq_queue_add(dq_queue *queue, dq_model *model, const dq_network_options *options, int *network,
-                     dq_failure *failure) {
-  dq_error error = {0};
-  queue_network *added = calloc(1, sizeof *added);
+// Adds the network as the last one of the queue. A failure leaves the queue as it was.
+static dq_status add_network(dq_queue *queue, dq_model *model, const dq_network_options *options, dq_arena *arena,
+                             dq_error *error) {
   queue_network **networks = realloc(queue->networks, ((size_t)queue->count + 1) * sizeof *networks);
-  if (networks) queue->networks = networks;
-  dq_arena *arena = dq_arena_new(0);
-  dq_status status = added && networks && arena ? DQ_OK : dq_fail_memory(&error, sizeof *added);
-  if (status == DQ_OK) {
-    added->model = model;
-    status = open_network(added, queue, options, arena, &error);
-  }
-  dq_arena_free(arena);
+  if (!networks) return dq_fail_memory(error, ((size_t)queue->count + 1) * sizeof *networks);
+  queue->networks = networks;
+  queue_network *added = calloc(1, sizeof *added);
+  if (!added) return dq_fail_memory(error, sizeof *added);
+  added->model = model;
+  const dq_status status = open_network(added, queue, options, arena, error);
   if (status == DQ_OK) {
     model->networks++;
-    *network = queue->count;
     queue->networks[queue->count++] = added;
-  } else if (added) {
+  } else {
     dq_session_close(&added->session);
     free(added);
   }
-  return dq_api_finish(status, &error, failure);
+  return status;
+}
+
+dq_code dq_queue_add(dq_queue *queue, dq_model *model, const dq_network_options *options, int *network,
+                     dq_failure *failure) {
+  dq_call call;
+  dq_status status = DQ_ENTER(&call, {"queue", queue}, {"model", model}, {"network", network});
+  dq_arena *arena = dq_arena_new(0);
+  if (status == DQ_OK && !arena) status = dq_fail_memory(&call.error, 0);
+  if (status == DQ_OK) status = add_network(queue, model, options, arena, &call.error);
+  dq_arena_free(arena);
+  if (status == DQ_OK) *network = queue->count - 1;
+  return dq_api_leave(&call, status, failure);
 }
 
 // ---- Requests ----
@@ -155,13 +165,15 @@ static dq_status open_request(dq_request *request, dq_queue *queue, int network,
 }
 
 dq_code dq_request_open(dq_request **request, dq_queue *queue, int network, dq_failure *failure) {
-  dq_error error = {0};
-  *request = NULL;
-  dq_request *made = calloc(1, sizeof *made);
-  dq_status status = made ? open_request(made, queue, network, &error) : dq_fail_memory(&error, sizeof *made);
+  dq_call call;
+  dq_request *made = NULL;
+  dq_status status = DQ_ENTER(&call, {"request", request}, {"queue", queue});
+  if (request) *request = NULL;
+  if (status == DQ_OK && !(made = calloc(1, sizeof *made))) status = dq_fail_memory(&call.error, sizeof *made);
+  if (status == DQ_OK) status = open_request(made, queue, network, &call.error);
   if (status == DQ_OK) *request = made;
   else dq_request_close(made);
-  return dq_api_finish(status, &error, failure);
+  return dq_api_leave(&call, status, failure);
 }
 
 void dq_request_close(dq_request *request) {
@@ -176,12 +188,14 @@ void dq_request_close(dq_request *request) {
 }
 
 int dq_request_input(dq_request *request, int index, dq_array *array) {
+  if (!request) return 0;
   const dq_plan *plan = request->network->session.plan;
   if (index < 0 || index >= dq_plan_input_count(plan)) return 0;
   return dq_api_array(&request->inputs[index], dq_plan_input_name(plan, index), array);
 }
 
 int dq_request_output(const dq_request *request, int index, dq_array *array) {
+  if (!request) return 0;
   const dq_plan *plan = request->network->session.plan;
   if (index < 0 || index >= dq_plan_output_count(plan)) return 0;
   return dq_api_array(&request->request->outputs[index], dq_plan_output_name(plan, index), array);
@@ -191,36 +205,48 @@ void dq_request_defaults(dq_request_options *options, size_t size) {
   dq_api_set_defaults(options, size, &(dq_request_options){0}, sizeof *options);
 }
 
-dq_code dq_request_submit(dq_request *request, const dq_request_options *options, dq_failure *failure) {
-  dq_error error = {0};
+static dq_status submit(dq_request *request, const dq_request_options *options, dq_error *error) {
   dq_request_options given = {0};
   const double most = 1e9; // seconds, so that the sum below fits
-  dq_status status = dq_api_read_options(&given, sizeof given, options, &error);
-  if (status == DQ_OK && !(given.deadline >= 0 && given.deadline <= most))
-    status = dq_fail(&error, DQ_USAGE, "deadline is %g, expected 0 to %g seconds", given.deadline, most);
-  if (status == DQ_OK && !dq_multi_wait(request->request, 0))
-    status = dq_fail(&error, DQ_USAGE, "the request has not ended yet; wait for it, or open another one");
-  if (status == DQ_OK) {
-    request->request->priority = given.priority;
-    request->request->deadline = given.deadline > 0 ? dq_nanoseconds() + (int64_t)(1e9 * given.deadline) : INT64_MAX;
-    status = dq_multi_submit(request->request, &error);
-  }
-  return dq_api_finish(status, &error, failure);
+  DQ_TRY(dq_api_read_options(&given, sizeof given, options, error));
+  if (!(given.deadline >= 0 && given.deadline <= most))
+    return dq_fail(error, DQ_USAGE, "deadline is %g, expected 0 to %g seconds", given.deadline, most);
+  if (!dq_multi_wait(request->request, 0))
+    return dq_fail(error, DQ_USAGE, "the request has not ended yet; wait for it, or open another one");
+  request->request->priority = given.priority;
+  request->request->deadline = given.deadline > 0 ? dq_nanoseconds() + (int64_t)(1e9 * given.deadline) : INT64_MAX;
+  return dq_multi_submit(request->request, error);
 }
 
-int dq_request_wait(dq_request *request, double seconds) { return dq_multi_wait(request->request, seconds); }
+dq_code dq_request_submit(dq_request *request, const dq_request_options *options, dq_failure *failure) {
+  dq_call call;
+  dq_status status = DQ_ENTER(&call, {"request", request});
+  if (status == DQ_OK) status = submit(request, options, &call.error);
+  return dq_api_leave(&call, status, failure);
+}
 
-int dq_request_cancel(dq_request *request) { return dq_multi_cancel(request->request); }
+int dq_request_wait(dq_request *request, double seconds) {
+  return request ? dq_multi_wait(request->request, isnan(seconds) ? 0 : seconds) : 1;
+}
+
+int dq_request_cancel(dq_request *request) { return request && dq_multi_cancel(request->request); }
+
+static dq_status read_result(dq_multi_request *from, dq_request_facts *facts, dq_error *error) {
+  DQ_TRY(dq_api_check_facts(facts, error));
+  if (!dq_multi_is_ended(from)) return dq_fail(error, DQ_USAGE, "the request has not ended, or was never submitted");
+  if (from->status != DQ_OK) {
+    *error = from->error;
+    return from->status;
+  }
+  const dq_request_facts known = {.seconds = 1e-9 * (double)(from->finish - from->submitted),
+                                  .running = 1e-9 * (double)from->running};
+  dq_api_copy_results(facts, &known, sizeof known);
+  return DQ_OK;
+}
 
 dq_code dq_request_result(const dq_request *request, dq_request_facts *facts, dq_failure *failure) {
-  dq_error error = {0};
-  dq_multi_request *from = request->request;
-  dq_status status = dq_api_check_facts(facts, &error);
-  if (status == DQ_OK && !dq_multi_is_ended(from))
-    status = dq_fail(&error, DQ_USAGE, "the request has not ended, or was never submitted");
-  if (status != DQ_OK) return dq_api_finish(status, &error, failure);
-  dq_request_facts known = {.seconds = 1e-9 * (double)(from->finish - from->submitted),
-                            .running = 1e-9 * (double)from->running};
-  if (from->status == DQ_OK) dq_api_copy_results(facts, &known, sizeof known);
-  return dq_api_finish(from->status, &from->error, failure);
+  dq_call call;
+  dq_status status = DQ_ENTER(&call, {"request", request});
+  if (status == DQ_OK) status = read_result(request->request, facts, &call.error);
+  return dq_api_leave(&call, status, failure);
 }

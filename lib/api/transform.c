@@ -138,18 +138,20 @@ static void give_amp(const dq_model *model, const amp_facts *found, dq_model_amp
 
 dq_code dq_model_amp(dq_model *model, const dq_model_amp_options *options, dq_model_amp_facts *facts,
                      dq_failure *failure) {
-  dq_error error = {0};
+  dq_call call;
   amp_facts found = {0};
-  dq_status status = dq_api_begin(model, facts, &error);
-  dq_arena *arena = status == DQ_OK ? dq_context_arena(&model->engine->context) : NULL;
-  if (status == DQ_OK) status = arena ? amp(model, options, arena, &found, &error) : dq_fail_memory(&error, 0);
+  dq_arena *arena = NULL;
+  dq_status status = DQ_ENTER(&call, {"model", model});
+  if (status == DQ_OK) status = dq_api_begin(model, facts, &call.error);
+  if (status == DQ_OK && !(arena = dq_context_arena(&model->engine->context))) status = dq_fail_memory(&call.error, 0);
+  if (status == DQ_OK) status = amp(model, options, arena, &found, &call.error);
   if (status == DQ_OK) give_amp(model, &found, facts);
   dq_arena_free(arena);
-  return dq_api_finish(status, &error, failure);
+  return dq_api_leave(&call, status, failure);
 }
 
 int dq_model_amp_range_at(const dq_model *model, int index, dq_model_amp_range *range) {
-  if (model->last != DQ_TRANSFORM_AMP || index < 0 || index >= model->range_count) return 0;
+  if (!model || model->last != DQ_TRANSFORM_AMP || index < 0 || index >= model->range_count) return 0;
   const dq_amp_range *seen = &model->ranges[index];
   dq_model_amp_range known = {.name = seen->name,
                               .op_type = seen->op_type,
@@ -162,7 +164,7 @@ int dq_model_amp_range_at(const dq_model *model, int index, dq_model_amp_range *
 }
 
 int dq_model_amp_at(const dq_model *model, int index, dq_model_amp_row *row) {
-  if (model->last != DQ_TRANSFORM_AMP || index < 0 || index >= model->amp.count) return 0;
+  if (!model || model->last != DQ_TRANSFORM_AMP || index < 0 || index >= model->amp.count) return 0;
   const dq_amp_node *node = &model->amp.nodes[index];
   dq_model_amp_row known = {.name = node->name, .op_type = node->op_type, .half = node->half, .reason = node->reason};
   dq_api_copy_results(row, &known, sizeof known);

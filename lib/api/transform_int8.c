@@ -156,6 +156,7 @@ static dq_status read_settings(work *w, dq_error *error) {
                                   .batch = given->batch};
   if (!w->settings.method) return fail_unknown("method", given->method, observer_name, error);
   if (given->rounding && !w->settings.rounding) return fail_unknown("rounding", given->rounding, rounding_name, error);
+  DQ_TRY(dq_task_check(given->task, error));
   DQ_TRY(dq_decoder_check(given->decode, error));
   DQ_TRY(read_files(w, error));
   DQ_TRY(dq_api_shapes(given->shapes, &graph, 1, 1, w->arena, &w->settings.shapes, error));
@@ -252,19 +253,20 @@ static void give_int8(const work *w, dq_model_int8_facts *facts) {
 
 dq_code dq_model_int8(dq_model *model, dq_dataset *dataset, const dq_model_int8_options *options,
                       dq_model_int8_facts *facts, dq_failure *failure) {
-  dq_error error = {0};
-  const dq_context *context = &model->engine->context;
-  work w = {.model = model, .data = dataset ? dataset->data : NULL, .context = context};
-  dq_status status = dq_api_begin(model, facts, &error);
-  if (status == DQ_OK && !(w.arena = dq_context_arena(context))) status = dq_fail_memory(&error, 0);
-  if (status == DQ_OK) status = int8(&w, options, &error);
+  dq_call call;
+  work w = {.model = model, .data = dataset ? dataset->data : NULL};
+  dq_status status = DQ_ENTER(&call, {"model", model});
+  if (status == DQ_OK) status = dq_api_begin(model, facts, &call.error);
+  if (status == DQ_OK) w.context = &model->engine->context;
+  if (status == DQ_OK && !(w.arena = dq_context_arena(w.context))) status = dq_fail_memory(&call.error, 0);
+  if (status == DQ_OK) status = int8(&w, options, &call.error);
   dq_arena_free(w.arena);
   if (status == DQ_OK) give_int8(&w, facts);
-  return dq_api_finish(status, &error, failure);
+  return dq_api_leave(&call, status, failure);
 }
 
 int dq_model_int8_at(const dq_model *model, int index, dq_model_int8_row *row) {
-  if (model->last != DQ_TRANSFORM_INT8 || index < 0 || index >= model->int8.count) return 0;
+  if (!model || model->last != DQ_TRANSFORM_INT8 || index < 0 || index >= model->int8.count) return 0;
   const dq_int8_layer *layer = &model->int8.layers[index];
   dq_model_int8_row known = {.name = layer->name,
                              .op_type = layer->op_type,

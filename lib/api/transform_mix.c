@@ -34,6 +34,7 @@ static dq_status check_ranges(const dq_model_mix_options *given, dq_error *error
   if (!(given->time_limit > 0 && given->time_limit <= 1e9))
     return dq_fail(error, DQ_USAGE, "time_limit is %g, expected more than 0, at most 1e9", given->time_limit);
   if (given->resume && !given->cache) return dq_fail(error, DQ_USAGE, "resume is given without cache");
+  DQ_TRY(dq_task_check(given->task, error));
   return dq_decoder_check(given->decode, error);
 }
 
@@ -93,7 +94,6 @@ static dq_status mix(work *w, const dq_model_mix_options *options, dq_error *err
   w->given = mix_defaults;
   DQ_TRY(dq_api_read_options(&w->given, sizeof w->given, options, error));
   DQ_TRY(check_ranges(&w->given, error));
-  if (!w->data) return dq_fail(error, DQ_USAGE, "no dataset is given");
   DQ_TRY(read_settings(w, error));
   DQ_TRY(dq_mix_search(&answer, model->graph, report, &w->settings, w->context, w->arena, error));
   if (report->noisy)
@@ -124,20 +124,21 @@ static void give_facts(const dq_mix_report *report, dq_model_mix_facts *facts) {
 
 dq_code dq_model_mix(dq_model *model, dq_dataset *dataset, const dq_model_mix_options *options,
                      dq_model_mix_facts *facts, dq_failure *failure) {
-  dq_error error = {0};
-  const dq_context *context = &model->engine->context;
-  dq_status status = dq_api_begin(model, facts, &error);
-  work w = {.model = model, .data = dataset ? dataset->data : NULL, .context = context};
-  if (status == DQ_OK && !(w.arena = dq_context_arena(context))) status = dq_fail_memory(&error, 0);
-  if (status == DQ_OK) status = mix(&w, options, &error);
+  dq_call call;
+  work w = {.model = model};
+  dq_status status = DQ_ENTER(&call, {"model", model}, {"dataset", dataset});
+  if (status == DQ_OK) status = dq_api_begin(model, facts, &call.error);
+  if (status == DQ_OK) w.data = dataset->data, w.context = &model->engine->context;
+  if (status == DQ_OK && !(w.arena = dq_context_arena(w.context))) status = dq_fail_memory(&call.error, 0);
+  if (status == DQ_OK) status = mix(&w, options, &call.error);
   if (status == DQ_OK) model->mix_arena = w.arena;
   else dq_arena_free(w.arena);
   if (status == DQ_OK) give_facts(&model->mixed, facts);
-  return dq_api_finish(status, &error, failure);
+  return dq_api_leave(&call, status, failure);
 }
 
 int dq_model_mix_at(const dq_model *model, int index, dq_model_mix_row *row) {
-  if (!model->mix_arena || index < 0 || index >= model->mixed.count) return 0;
+  if (!model || !model->mix_arena || index < 0 || index >= model->mixed.count) return 0;
   const dq_mix_point *point = &model->mixed.points[index];
   const dq_model_mix_row known = {.name = point->name,
                                   .seconds = point->seconds,

@@ -82,11 +82,12 @@ static dq_status retrain(const dq_model *model, const char *path, const dq_model
 
 dq_code dq_model_retrain(const dq_model *model, const char *path, const dq_model_retrain_options *options,
                          dq_failure *failure) {
-  dq_error error = {0};
+  dq_call call;
   dq_arena *arena = NULL;
-  dq_status status = dq_api_check_model(model, &error);
-  if (status == DQ_OK && !(arena = dq_context_arena(&model->engine->context))) status = dq_fail_memory(&error, 0);
-  if (status == DQ_OK) status = retrain(model, path, options, arena, &error);
+  dq_status status = DQ_ENTER(&call, {"model", model}, {"path", path});
+  if (status == DQ_OK) status = dq_api_check_model(model, &call.error);
+  if (status == DQ_OK && !(arena = dq_context_arena(&model->engine->context))) status = dq_fail_memory(&call.error, 0);
+  if (status == DQ_OK) status = retrain(model, path, options, arena, &call.error);
   dq_arena_free(arena);
-  return dq_api_finish(status, &error, failure);
+  return dq_api_leave(&call, status, failure);
 }

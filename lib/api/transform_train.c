@@ -92,20 +92,21 @@ static void give_facts(const dq_model *model, dq_model_train_facts *facts) {
 // Only the last writing changes the model, so that one whose training failed before is as it was.
 dq_code dq_model_train(dq_model *model, const dq_model_train_options *options, dq_model_train_facts *facts,
                        dq_failure *failure) {
-  dq_error error = {0};
-  dq_status status = dq_api_begin(model, facts, &error);
-  if (status == DQ_OK) status = train(model, options, &error);
+  dq_call call;
+  dq_status status = DQ_ENTER(&call, {"model", model});
+  if (status == DQ_OK) status = dq_api_begin(model, facts, &call.error);
+  if (status == DQ_OK) status = train(model, options, &call.error);
   const bool done = status == DQ_OK || status == DQ_CONDITION;
   if (done) {
-    const dq_status end = dq_api_end(model, DQ_TRANSFORM_TRAIN, DQ_OK, &error);
+    const dq_status end = dq_api_end(model, DQ_TRANSFORM_TRAIN, DQ_OK, &call.error);
     if (end != DQ_OK) status = end;
     give_facts(model, facts);
   }
-  return dq_api_finish(status, &error, failure);
+  return dq_api_leave(&call, status, failure);
 }
 
 int dq_model_train_at(const dq_model *model, int index, dq_model_train_row *row) {
-  if (model->last != DQ_TRANSFORM_TRAIN || index < 0 || index >= model->trained.count) return 0;
+  if (!model || model->last != DQ_TRANSFORM_TRAIN || index < 0 || index >= model->trained.count) return 0;
   const dq_train_epoch *epoch = &model->trained.epochs[index];
   const dq_model_train_row known = {.steps = epoch->steps,
                                     .rate = epoch->rate,

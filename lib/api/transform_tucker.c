@@ -41,6 +41,8 @@ static dq_status check_search(const dq_model_tucker_options *given, dq_error *er
     return dq_fail(error, DQ_USAGE, "time_limit is %g, expected 0 to 1e9", given->time_limit);
   if (given->max_drop >= 0 && !given->data)
     return dq_fail(error, DQ_USAGE, "max_drop is given without data, the pictures that trials are fitted to");
+  DQ_TRY(dq_task_check(given->task, error));
+  DQ_TRY(dq_decoder_check(given->decode, error));
   if (given->max_drop >= 0) return DQ_OK;
   const char *alone = given->eval ? "eval" : given->time_limit != 0 ? "time_limit" : NULL;
   return alone ? dq_fail(error, DQ_USAGE, "%s is given without max_drop, which alone reads it", alone) : DQ_OK;
@@ -92,7 +94,6 @@ static dq_status search(dq_model *model, const dq_model_tucker_options *given, c
                                             .accuracy = &accuracy,
                                             .before = &before,
                                             .time_limit = given->time_limit};
-  DQ_TRY(dq_decoder_check(given->decode, error));
   if (dq_data_labelled(options.eval) == DQ_LABEL_NONE)
     return dq_fail(error, DQ_BAD_INPUT, "the pictures of %s have no labels, which max_drop needs",
                    given->eval ? "eval" : "data");
@@ -160,18 +161,20 @@ static void give_tucker(const dq_tucker_report *report, const tucker_facts *foun
 
 dq_code dq_model_tucker(dq_model *model, const dq_model_tucker_options *options, dq_model_tucker_facts *facts,
                         dq_failure *failure) {
-  dq_error error = {0};
+  dq_call call;
   tucker_facts found = {.search = {.complete = true}};
-  dq_status status = dq_api_begin(model, facts, &error);
-  dq_arena *arena = status == DQ_OK ? dq_context_arena(&model->engine->context) : NULL;
-  if (status == DQ_OK) status = arena ? tucker(model, options, arena, &found, &error) : dq_fail_memory(&error, 0);
+  dq_arena *arena = NULL;
+  dq_status status = DQ_ENTER(&call, {"model", model});
+  if (status == DQ_OK) status = dq_api_begin(model, facts, &call.error);
+  if (status == DQ_OK && !(arena = dq_context_arena(&model->engine->context))) status = dq_fail_memory(&call.error, 0);
+  if (status == DQ_OK) status = tucker(model, options, arena, &found, &call.error);
   if (status == DQ_OK) give_tucker(&model->tucker, &found, facts);
   dq_arena_free(arena);
-  return dq_api_finish(status, &error, failure);
+  return dq_api_leave(&call, status, failure);
 }
 
 int dq_model_tucker_at(const dq_model *model, int index, dq_model_tucker_row *row) {
-  if (model->last != DQ_TRANSFORM_TUCKER || index < 0 || index >= model->tucker.count) return 0;
+  if (!model || model->last != DQ_TRANSFORM_TUCKER || index < 0 || index >= model->tucker.count) return 0;
   const dq_tucker_layer *layer = &model->tucker.layers[index];
   dq_model_tucker_row known = {.name = layer->name,
                                .reason = layer->reason,
@@ -193,10 +196,11 @@ int dq_model_tucker_at(const dq_model *model, int index, dq_model_tucker_row *ro
 }
 
 dq_code dq_model_tucker_save_ranks(const dq_model *model, const char *path, dq_failure *failure) {
-  dq_error error = {0};
-  dq_status status = model->last == DQ_TRANSFORM_TUCKER
-                         ? dq_ranks_save(path, &model->tucker, &error)
-                         : dq_fail(&error, DQ_USAGE,
-                                   "the last transform of the model was no decomposition: there are no ranks to save");
-  return dq_api_finish(status, &error, failure);
+  dq_call call;
+  dq_status status = DQ_ENTER(&call, {"model", model}, {"path", path});
+  if (status == DQ_OK && model->last != DQ_TRANSFORM_TUCKER)
+    status = dq_fail(&call.error, DQ_USAGE,
+                     "the last transform of the model was no decomposition: there are no ranks to save");
+  if (status == DQ_OK) status = dq_ranks_save(path, &model->tucker, &call.error);
+  return dq_api_leave(&call, status, failure);
 }

@@ -7,6 +7,7 @@
 #include "lib/base/pool.h"
 
 #include "lib/base/clock.h"
+#include "lib/base/locale.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -156,13 +157,16 @@ static void wake_caller(dq_pool *pool) {
 static void *worker_main(void *argument) {
   worker *self = argument;
   dq_pool *pool = self->pool;
+  const locale_t before = dq_locale_enter();
   for (unsigned seen = 0;;) {
     wait_for_job(pool, seen);
-    if (pool->stop) return NULL;
+    if (pool->stop) break;
     seen = pool->number;
     if (pool->looks) part_from(pool->processor);
     if (run_share(pool, seen, self->index)) wake_caller(pool);
   }
+  dq_locale_leave(before);
+  return NULL;
 }
 
 static void stop_workers(dq_pool *pool, int started) {

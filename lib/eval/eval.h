@@ -52,6 +52,8 @@ typedef struct dq_result {
   dq_figure figures[DQ_MAX_FIGURES];
 } dq_result;
 
+// DQ_USAGE: the text is not the name of a task. NULL, for the task that the outputs and the labels suggest, is allowed.
+dq_status dq_task_check(const char *task, dq_error *error);
 // Chooses the task (and reports the choice in a message when options->task is NULL) and checks that the outputs and the
 // labels fit it. The caller frees *task. DQ_USAGE: an unknown task or decoder; DQ_BAD_INPUT: the form of the outputs or
 // of the labels, or the number of classes, does not fit; DQ_SYSTEM: there is no memory.

@@ -43,6 +43,13 @@ static const kind *guess(const dq_task_options *options) {
   return opened;
 }
 
+dq_status dq_task_check(const char *task, dq_error *error) {
+  for (const kind *known = kinds; task && known < kinds + KINDS; known++)
+    if (!strcmp(known->name, task)) return DQ_OK;
+  if (!task) return DQ_OK;
+  return dq_fail(error, DQ_USAGE, "unknown task '%s', expected classify, segment, detect or none", task);
+}
+
 static dq_status choose(const dq_task_options *options, const dq_context *context, const kind **chosen,
                         dq_error *error) {
   char text[DQ_SHAPE_TEXT];
@@ -52,9 +59,10 @@ static dq_status choose(const dq_task_options *options, const dq_context *contex
                dq_tensor_shape_text(&options->outputs[0], text, sizeof text));
     return DQ_OK;
   }
-  for (*chosen = kinds; *chosen < kinds + KINDS; (*chosen)++)
-    if (!strcmp((*chosen)->name, options->task)) return DQ_OK;
-  return dq_fail(error, DQ_USAGE, "unknown task '%s', expected classify, segment, detect or none", options->task);
+  DQ_TRY(dq_task_check(options->task, error));
+  *chosen = kinds;
+  while (strcmp((*chosen)->name, options->task) != 0) (*chosen)++;
+  return DQ_OK;
 }
 
 static const char *label_text(dq_label_kind labels) {

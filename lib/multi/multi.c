@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "lib/base/clock.h"
+#include "lib/base/locale.h"
 #include "lib/multi/multi_internal.h"
 
 // Under the lock, after every change of the dispatcher.
@@ -165,6 +166,7 @@ static bool run_job(dq_multi *multi, dq_multi_request *request, int worker) {
 static void *worker_main(void *argument) {
   dq_multi_worker *self = argument;
   dq_multi *multi = self->multi;
+  const locale_t before = dq_locale_enter();
   pthread_mutex_lock(&multi->lock);
   for (dq_multi_request *request; (request = wait_for_job(multi, self->index));) {
     void (*ended)(void *, dq_multi_request *) = request->ended;
@@ -176,6 +178,7 @@ static void *worker_main(void *argument) {
     multi->calling--;
   }
   pthread_mutex_unlock(&multi->lock);
+  dq_locale_leave(before);
   return NULL;
 }
 

@@ -1,8 +1,6 @@
 #include "lib/render/text.h"
 
-#include <locale.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,19 +111,6 @@ const char *dq_text_fit(const char *text, int columns, char *fitted, size_t size
   return fitted;
 }
 
-// snprintf with "." as decimal point whatever the locale of the program.
-__attribute__((format(printf, 3, 4))) static const char *print_plain(char *text, size_t size, const char *format, ...) {
-  locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-  locale_t before = uselocale(plain);
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(text, size, format, arguments);
-  va_end(arguments);
-  uselocale(before);
-  if (plain) freelocale(plain);
-  return text;
-}
-
 static bool not_finite(double value, char *text, size_t size) {
   if (isfinite(value)) return false;
   snprintf(text, size, "%s", isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
@@ -134,8 +119,11 @@ static bool not_finite(double value, char *text, size_t size) {
 
 const char *dq_format_fixed(double value, int decimals, char *text, size_t size) {
   if (not_finite(value, text, size)) return text;
-  if (fabs(value) >= 1e15) return print_plain(text, size, "%.6g", value);
-  print_plain(text, size, "%.*f", decimals, value);
+  if (fabs(value) >= 1e15) {
+    snprintf(text, size, "%.6g", value);
+    return text;
+  }
+  snprintf(text, size, "%.*f", decimals, value);
   // A value that rounds to zero has no sign.
   if (*text == '-' && !text[1 + strspn(text + 1, "0.")]) memmove(text, text + 1, strlen(text));
   return text;
@@ -143,17 +131,16 @@ const char *dq_format_fixed(double value, int decimals, char *text, size_t size)
 
 const char *dq_format_significant(double value, int digits, char *text, size_t size) {
   if (not_finite(value, text, size)) return text;
-  return print_plain(text, size, "%.*g", digits > 0 ? digits : 6, value);
+  snprintf(text, size, "%.*g", digits > 0 ? digits : 6, value);
+  return text;
 }
 
 const char *dq_format_exact(double value, char *text, size_t size) {
   if (not_finite(value, text, size)) return text;
-  locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
   for (int digits = 15; digits <= 17; digits++) {
-    print_plain(text, size, "%.*g", digits, value);
-    if (plain && strtod_l(text, NULL, plain) == value) break;
+    snprintf(text, size, "%.*g", digits, value);
+    if (strtod(text, NULL) == value) break;
   }
-  if (plain) freelocale(plain);
   return text;
 }
 

@@ -1,5 +1,5 @@
-// Texts for people: names are cut and escaped without breaking UTF-8, numbers are written with units and in the same
-// way in every locale.
+// Texts for people: names are cut and escaped without breaking UTF-8, numbers are written with units. The thread is in
+// the locale "C" (lib/base/locale.h).
 #ifndef DQ_REPORT_TEXT_H
 #define DQ_REPORT_TEXT_H
 

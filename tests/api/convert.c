@@ -6,6 +6,7 @@
 // `validation` and `check` are opened as data sets. Lists have commas. The exit status is the dq_code, or 1 when the
 // bound of max_drop is not held or `check` finds values beyond float16.
 #include <dq.h>
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,7 +145,7 @@ static dq_code set(work *w, const field *row, void *options, char *value) {
   source.limit = 0;
   switch (row->kind) {
   case TEXT: *(const char **)to = value; break;
-  case REAL: *(double *)to = atof(value); break;
+  case REAL: *(double *)to = strtod_l(value, NULL, newlocale(LC_ALL_MASK, "C", (locale_t)0)); break;
   case INTEGER: *(int *)to = atoi(value); break;
   case LONG: *(int64_t *)to = atoll(value); break;
   case LIST: set_list(value, to); break;
@@ -259,6 +260,7 @@ static int known(const char *argument) {
 int main(int count, char **arguments) {
   work w = {0};
   int held = 1;
+  setlocale(LC_ALL, ""); // files are the same in every locale
   for (int i = 4; i < count; i++)
     if (!known(arguments[i])) return fprintf(stderr, "convert: %s: no such field\n", arguments[i]), DQ_CODE_USAGE;
   if (count < 4)

