@@ -1,5 +1,7 @@
 #include "calib/chosen.h"
 
+#include "lib/ops/stored_type.h"
+
 static const dq_tensor *single(const dq_value *value) {
   const dq_tensor *tensor = value ? value->constant : NULL;
   return tensor && tensor->data && dq_tensor_count(tensor) == 1 ? tensor : NULL;
@@ -10,8 +12,8 @@ static bool read_range(const dq_node *node, dq_range_pair *range) {
   const dq_tensor *scale = single(dq_node_input(node, 1)), *zero = single(dq_node_input(node, 2));
   bool given = dq_node_input(node, 2) != NULL;
   if (!scale || scale->type != DQ_F32 || (given && !zero)) return false;
-  if (given && zero->type != DQ_U8 && zero->type != DQ_I8) return false;
-  int type = given ? zero->type : DQ_U8;
+  const int type = dq_stored_type(node->outputs[0]);
+  if (type != DQ_U8 && type != DQ_I8) return false;
   double step = dq_tensor_get(scale, 0), at = given ? dq_tensor_get(zero, 0) : 0;
   *range = (dq_range_pair){(float)(step * ((double)dq_dtype_low(type) - at)),
                            (float)(step * ((double)dq_dtype_high(type) - at))};

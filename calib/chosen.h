@@ -10,9 +10,9 @@ typedef struct dq_chosen {
   int count;
 } dq_chosen;
 
-// Lists the inputs of all QuantizeLinear nodes with one constant float32 scale and a constant 8-bit zero point (or
-// none), each with the range that its integers represent: [scale (qmin - zero_point), scale (qmax - zero_point)].
-// The lists are in the arena, the names belong to the graph. DQ_SYSTEM: there is no memory.
+// Lists the inputs of all QuantizeLinear nodes of an indexed graph with one constant float32 scale and a constant 8-bit
+// zero point (or none), each with the range that its integers represent: [scale (qmin - zero_point), scale (qmax -
+// zero_point)]. The lists are in the arena, the names belong to the graph. DQ_SYSTEM: there is no memory.
 dq_status dq_chosen_of(dq_chosen *chosen, const dq_graph *graph, dq_arena *arena, dq_error *error);
 
 #endif

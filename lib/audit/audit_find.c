@@ -5,22 +5,27 @@
 #include "lib/base/sizes.h"
 #include "lib/audit/audit_internal.h"
 #include "lib/ops/product.h"
+#include "lib/ops/stored_type.h"
 
 static bool is_8_bit(int type) { return type == DQ_U8 || type == DQ_I8; }
 
-// An operand: stored numbers, and the zero point (NULL: none).
+// An operand: stored numbers, their type (0: not known), and the zero point (NULL: none).
 typedef struct operand {
   const dq_value *value, *zero;
+  int type;
   int axis; // of several zero points, of the stored weight; -1: of the output
 } operand;
+
+static operand operand_of(const dq_value *value, const dq_value *zero, int axis) {
+  const dq_tensor *known = dq_known_elements(zero);
+  return (operand){value, zero, known ? known->type : dq_stored_type(value), axis};
+}
 
 static bool read_dequantize(const dq_value *value, operand *to) {
   const dq_node *node = value ? value->producer : NULL;
   if (!node || !dq_node_is(node, "DequantizeLinear")) return false;
-  *to = (operand){node->inputs[0], dq_node_input(node, 2), (int)dq_node_int(node, "axis", 1)};
-  const dq_tensor *zero = dq_known_elements(to->zero), *elements = dq_known_elements(to->value);
-  int type = zero ? zero->type : elements ? elements->type : to->value->type;
-  return is_8_bit(type) || (!to->zero && !type);
+  *to = operand_of(node->inputs[0], dq_node_input(node, 2), (int)dq_node_int(node, "axis", 1));
+  return is_8_bit(to->type) || !to->type;
 }
 
 // The QuantizeLinear that ends a step, behind at most an activation or two.
@@ -74,8 +79,8 @@ static const char *read_layer(const dq_node *node, found *f) {
   if (!node->output_count || !node->outputs[0] || !dq_product_of(node, &f->product)) return "";
   const dq_product_operands *at = &f->product.at;
   if (!f->product.integer) return read_explicit(node, f);
-  f->x = (operand){dq_node_input(node, at->data), dq_node_input(node, at->data_zero_point), -1};
-  f->w = (operand){dq_node_input(node, at->weight), dq_node_input(node, at->weight_zero_point), -1};
+  f->x = operand_of(dq_node_input(node, at->data), dq_node_input(node, at->data_zero_point), -1);
+  f->w = operand_of(dq_node_input(node, at->weight), dq_node_input(node, at->weight_zero_point), -1);
   f->bias = dq_node_input(node, at->bias);
   const char *reason = read_axes(f);
   if (reason || at->result_scale == DQ_NO_INPUT) return reason;
@@ -116,6 +121,7 @@ static const char *check_input(const found *f, const dq_tensor *zero) {
   if (!f->x.value) return "its input is left out";
   if (f->x.zero && !zero) return "the zero point of its input is computed while running";
   if (zero && (!is_8_bit(zero->type) || dq_tensor_count(zero) != 1)) return "its input has several zero points";
+  if (!f->x.type) return "the type of its input is not known";
   return dq_known_elements(f->x.value) ? "its input is constant" : NULL;
 }
 
@@ -160,22 +166,16 @@ static dq_status read_operands(found *f, dq_audit_layer *layer, dq_audit_operand
   *o = (dq_audit_operands){.convolution = is_convolution(f), .x = f->x.value, .y = f->y, .w = w};
   dq_conv_int8_parameters *q = &o->parameters;
   q->shape = shape_of(f, w);
-  int x_type = x_zero ? x_zero->type : f->x.value->type;
-  q->input_signed = x_type == DQ_I8;
+  q->input_signed = f->x.type == DQ_I8;
   q->weight_signed = w->type == DQ_I8;
   q->input_zero_point = x_zero ? (int32_t)dq_tensor_get_i64(x_zero, 0) : 0;
   DQ_TRY(read_zero_points(w_zero, q->shape.out_channels, q, arena, error));
   DQ_TRY(arrange_weights(f, o, arena, error));
   const dq_tensor *bias = dq_known_elements(f->bias);
   if (bias && bias->type == DQ_I32 && dq_tensor_count(bias) == q->shape.out_channels) o->bias = bias->data;
-  if (y_zero && is_8_bit(y_zero->type)) {
-    o->y_type = y_zero->type;
-    o->y_zero = dq_tensor_get_i64(y_zero, 0);
-  } else if (f->y && !f->y_zero) {
-    o->y_type = DQ_U8;
-  } else {
-    o->y = NULL;
-  }
+  o->y_type = f->y_zero && !y_zero ? 0 : dq_stored_type(f->y);
+  o->y_zero = y_zero ? dq_tensor_get_i64(y_zero, 0) : 0;
+  if (!is_8_bit(o->y_type)) o->y = NULL;
   return DQ_OK;
 }
 

@@ -14,9 +14,9 @@ dq_status dq_form_concat(dq_graph *copy, const dq_quantized_end *end, dq_error *
   if (!parts) return dq_fail_memory(error, (size_t)count * sizeof *parts);
   dq_quantized x;
   for (int i = 0; i < count; i++)
-    if (!dq_read_dequantize(copy, node->inputs[i], false, &x)) return DQ_OK;
+    if (!dq_read_dequantize(node->inputs[i], false, &x)) return DQ_OK;
   for (int i = 0; i < count; i++) {
-    dq_read_dequantize(copy, node->inputs[i], false, &x);
+    dq_read_dequantize(node->inputs[i], false, &x);
     parts[i] = x.value;
     if (!dq_same_parameters(&x, &end->y) || !is_unbounded(end))
       DQ_TRY(dq_requantize_by_table(copy, &x, end, node, &parts[i], error));

@@ -77,7 +77,7 @@ static dq_status dequantize_output(dq_graph *copy, dq_node *node, int i, const d
 
 dq_status dq_form_move(dq_graph *copy, dq_node *node, dq_error *error) {
   dq_quantized x;
-  if (!only_moves(node) || !dq_read_dequantize(copy, node->inputs[0], false, &x) ||
+  if (!only_moves(node) || !dq_read_dequantize(node->inputs[0], false, &x) ||
       !computes_8_bit(node, dq_quantized_type(&x)))
     return DQ_OK;
   bool split = dq_node_is(node, "Split"), fits = true;

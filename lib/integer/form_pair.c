@@ -4,8 +4,8 @@
 dq_status dq_form_pair(dq_graph *copy, const dq_quantized_end *end, dq_error *error) {
   dq_quantized a, b;
   const dq_node *node = end->node;
-  if (node->input_count != 2 || !dq_read_dequantize(copy, node->inputs[0], false, &a) ||
-      !dq_read_dequantize(copy, node->inputs[1], false, &b))
+  if (node->input_count != 2 || !dq_read_dequantize(node->inputs[0], false, &a) ||
+      !dq_read_dequantize(node->inputs[1], false, &b))
     return DQ_OK;
   char *op_type = dq_arena_printf(copy->arena, "Q%s", node->op_type);
   if (!op_type) return dq_fail_memory(error, 0);

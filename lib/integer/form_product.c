@@ -33,7 +33,7 @@ static bool read_bias(const dq_value *value, const dq_quantized *x, const dq_qua
   int64_t count = weights > scales ? weights : scales;
   for (int64_t i = 0; i < count; i++) { // written by others in float32: a few roundings apart
     double product = (double)sx[0] * (double)sw[i % weights];
-    if (fabs((double)sb[i % scales] - product) > 1e-5 * product) return false;
+    if (!(fabs((double)sb[i % scales] - product) <= 1e-5 * product)) return false; // NaN too
   }
   *bias = node->inputs[0];
   return true;
@@ -101,11 +101,10 @@ static bool sums_fit(const product *p) {
 }
 
 // false: the form does not fit the operands.
-static bool read_product(dq_graph *copy, const dq_node *node, product *p) {
-  if (!dq_product_of(node, &p->view) || p->view.at.weight != 1 ||
-      !dq_read_dequantize(copy, node->inputs[0], false, &p->x) ||
-      !(dq_read_dequantize(copy, node->inputs[1], true, &p->w) ||
-        (p->view.computed_weight && dq_read_dequantize(copy, node->inputs[1], false, &p->w))) ||
+static bool read_product(const dq_node *node, product *p) {
+  if (!dq_product_of(node, &p->view) || p->view.at.weight != 1 || !dq_read_dequantize(node->inputs[0], false, &p->x) ||
+      !(dq_read_dequantize(node->inputs[1], true, &p->w) ||
+        (p->view.computed_weight && dq_read_dequantize(node->inputs[1], false, &p->w))) ||
       !read_bias(dq_node_input(node, p->view.at.bias), &p->x, &p->w, &p->bias))
     return false;
   int axis = weight_axis(&p->view, &p->w);
@@ -116,7 +115,7 @@ dq_status dq_form_product(dq_graph *copy, const dq_quantized_end *end, dq_error 
   dq_node *node = end->node;
   product p;
   // Integer sums are not the float ones bit by bit, so nothing else may see what lies between.
-  if (!end->alone || !read_product(copy, node, &p)) return DQ_OK;
+  if (!end->alone || !read_product(node, &p)) return DQ_OK;
   if (p.view.kind == DQ_TRANSPOSED_CONVOLUTION) return dq_form_transposed(copy, end, &p.x, &p.w, p.bias, error);
   if (!p.view.integer_step) return DQ_OK;
   dq_value *inputs[] = {p.x.value,      p.x.scale,    p.x.zero_point,    p.w.value, p.w.scale,
@@ -136,7 +135,7 @@ static bool is_ended(const dq_node *node, dq_product_kind kind) {
 
 dq_status dq_form_float_product(dq_graph *copy, dq_node *node, dq_error *error) {
   product p;
-  if (!read_product(copy, node, &p) || !p.view.integer_step || is_ended(node, p.view.kind)) return DQ_OK;
+  if (!read_product(node, &p) || !p.view.integer_step || is_ended(node, p.view.kind)) return DQ_OK;
   dq_attribute *attributes = node->attributes;
   int attribute_count = node->attribute_count;
   dq_value *inputs[] = {p.x.value, p.x.scale, p.x.zero_point, p.w.value, p.w.scale, p.w.zero_point, NULL, NULL, p.bias};

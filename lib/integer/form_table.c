@@ -95,12 +95,12 @@ static bool join_sources(function *f, const dq_quantized *x) {
 
 static bool collect_source(function *f, const dq_value *value) {
   dq_quantized x;
-  if (dq_read_dequantize(f->copy, value, true, &x)) {
+  if (dq_read_dequantize(value, true, &x)) {
     dq_tensor dequantized = *x.value->constant; // of its shape
     dequantized.type = DQ_F32;
     return record_constant(f, &dequantized);
   }
-  if (!dq_read_dequantize(f->copy, value, false, &x)) return false;
+  if (!dq_read_dequantize(value, false, &x)) return false;
   if (f->has_source) return join_sources(f, &x);
   f->has_source = true;
   f->x = x;

@@ -6,41 +6,35 @@
 
 static bool is_8_bit(int type) { return type == DQ_U8 || type == DQ_I8; }
 
-// A zero-point operand where the file leaves it out (uint8 0).
-static dq_value *zero_point_of(dq_graph *copy, const dq_node *node, int type) {
-  dq_value *given = dq_node_input(node, 2);
-  if (given) return dq_constant_of(given) ? given : NULL;
-  return dq_graph_add_constant(copy, "zero_point", dq_tensor_scalar_i8(copy->arena, type, 0));
-}
-
-// Type of the elements a DequantizeLinear reads: of its zero point, or of the constant.
-static int type_read(const dq_node *node) {
-  const dq_value *zero_point = dq_node_input(node, 2);
-  if (zero_point && zero_point->constant) return zero_point->constant->type;
-  const dq_value *value = node->inputs[0];
-  if (value->constant) return value->constant->type;
-  return zero_point ? 0 : DQ_U8;
-}
-
 // Scales for which the integer forms are the operators one by one: nothing overflows on the way.
 static bool are_usable(const dq_tensor *scale) {
-  if (!scale || scale->type != DQ_F32 || !dq_tensor_count(scale)) return false;
+  if (!scale || scale->type != DQ_F32 || scale->rank > 1 || !dq_tensor_count(scale)) return false;
   const float *values = scale->data;
   for (int64_t i = 0; i < dq_tensor_count(scale); i++)
     if (!(values[i] > 0x1p-100f && values[i] < 0x1p100f)) return false;
   return true;
 }
 
-bool dq_read_dequantize(dq_graph *copy, const dq_value *value, bool constant, dq_quantized *operand) {
+// The zero points of a node, of the type that the operators one by one ask for: one for each scale, of 8 bits, and
+// those of a constant that DequantizeLinear reads, or those that QuantizeLinear is asked for. NULL: it has none like
+// these.
+static dq_value *zero_point_of(const dq_node *node, const dq_tensor *scale, int64_t type) {
+  dq_value *given = dq_node_input(node, 2);
+  const dq_tensor *zero = dq_constant_of(given);
+  if (!zero || dq_node_int(node, "block_size", 0) || dq_tensor_count(zero) != dq_tensor_count(scale)) return NULL;
+  return is_8_bit(zero->type) && (!type || type == zero->type) ? given : NULL;
+}
+
+bool dq_read_dequantize(const dq_value *value, bool constant, dq_quantized *operand) {
   const dq_node *node = value ? value->producer : NULL;
-  if (!node || !dq_node_is(node, "DequantizeLinear") || dq_node_int(node, "block_size", 0)) return false;
-  int type = type_read(node);
-  const dq_tensor *scale = dq_constant_of(node->inputs[1]);
-  if (!is_8_bit(type) || !are_usable(scale)) return false;
-  *operand = (dq_quantized){node->inputs[0], node->inputs[1], zero_point_of(copy, node, type)};
+  if (!node || !dq_node_is(node, "DequantizeLinear")) return false;
+  const dq_tensor *scale = dq_constant_of(node->inputs[1]), *elements = dq_constant_of(node->inputs[0]);
+  const int64_t to = dq_node_int(node, "output_dtype", 0);
+  if (!are_usable(scale) || (to && to != DQ_F32)) return false;
+  *operand =
+      (dq_quantized){node->inputs[0], node->inputs[1], zero_point_of(node, scale, elements ? elements->type : 0)};
   if (!operand->zero_point) return false;
-  if (constant) return dq_constant_of(operand->value) != NULL;
-  return dq_tensor_count(scale) == 1;
+  return constant ? elements != NULL : dq_tensor_count(scale) == 1;
 }
 
 bool dq_same_parameters(const dq_quantized *a, const dq_quantized *b) {
@@ -57,14 +51,15 @@ static int64_t quantized_bound(float bound, const dq_quantized *y) {
   return (int64_t)(q < lowest ? lowest : q > highest ? highest : q);
 }
 
-bool dq_read_end(dq_graph *copy, dq_node *quantize, dq_quantized_end *end) {
-  if (!dq_node_is(quantize, "QuantizeLinear") || dq_node_int(quantize, "block_size", 0)) return false;
+bool dq_read_end(dq_node *quantize, dq_quantized_end *end) {
+  if (!dq_node_is(quantize, "QuantizeLinear")) return false;
   const dq_tensor *scale = dq_constant_of(quantize->inputs[1]);
   if (!are_usable(scale) || dq_tensor_count(scale) != 1) return false;
   const dq_value *from = quantize->inputs[0];
+  dq_value *zero = zero_point_of(quantize, scale, dq_node_int(quantize, "output_dtype", 0));
   *end = (dq_quantized_end){.quantize = quantize, .node = from->producer, .alone = dq_is_private(from)};
-  end->y = (dq_quantized){quantize->outputs[0], quantize->inputs[1], zero_point_of(copy, quantize, DQ_U8)};
-  if (!end->y.zero_point || !is_8_bit(dq_quantized_type(&end->y))) return false;
+  if (!zero) return false;
+  end->y = (dq_quantized){quantize->outputs[0], quantize->inputs[1], zero};
   float low = -INFINITY, high = INFINITY;
   if (dq_clamp_of(end->node, &low, &high)) {
     from = end->node->inputs[0];

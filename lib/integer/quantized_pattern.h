@@ -7,15 +7,17 @@
 
 #include "lib/schedule/infer.h"
 
-// A DequantizeLinear of 8-bit elements with constant float32 parameters, all scales above 0 and finite.
+// A DequantizeLinear of 8-bit elements to float32 with constant float32 parameters: scales above 0 and finite, one or
+// one for each index of an axis, and a zero point for each. Those that a file leaves out are stated before
+// (dq_state_zero_points).
 typedef struct dq_quantized {
-  dq_value *value, *scale, *zero_point; // zero_point may be NULL in the file; never here
+  dq_value *value, *scale, *zero_point;
 } dq_quantized;
 
 // Reads the DequantizeLinear that produces `value` (NULL is allowed) into *operand. With `constant` the 8-bit elements
-// must be constant, and there may be a scale for each slice along an axis; without it there must be one scale. A
-// missing zero point becomes a new constant of the copy. False: `value` has another producer, or one of another form.
-bool dq_read_dequantize(dq_graph *copy, const dq_value *value, bool constant, dq_quantized *operand);
+// must be constant, and there may be a scale for each slice along an axis; without it there must be one scale. False:
+// `value` has another producer, or one of another form.
+bool dq_read_dequantize(const dq_value *value, bool constant, dq_quantized *operand);
 // The type of the elements, DQ_U8 or DQ_I8.
 static inline int dq_quantized_type(const dq_quantized *operand) { return operand->zero_point->constant->type; }
 // The first scale.
@@ -34,7 +36,7 @@ typedef struct dq_quantized_end {
   bool alone;        // nothing else reads the values between `node` and `quantize`
 } dq_quantized_end;
 // Fills *end from `quantize`. False: `quantize` is no QuantizeLinear of the form of dq_quantized_end.
-bool dq_read_end(dq_graph *copy, dq_node *quantize, dq_quantized_end *end);
+bool dq_read_end(dq_node *quantize, dq_quantized_end *end);
 
 // Makes `node` a node of operator `op_type` (static text) of the domain dq with inputs[count], which are copied, and
 // without attributes. A last input of NULL is left out.

@@ -2,11 +2,12 @@
 // the row of its operator gives it. Files written by anybody in the QDQ form run this way; what does not fit a
 // form runs in float between its conversions, to the same result.
 #include "lib/integer/quantized_pattern.h"
+#include "lib/ops/stored_type.h"
 
 static dq_status fuse_end(dq_graph *copy, dq_node *quantize, const dq_context *context, dq_error *error) {
   dq_quantized_end end;
   bool done;
-  if (!dq_read_end(copy, quantize, &end)) return DQ_OK;
+  if (!dq_read_end(quantize, &end)) return DQ_OK;
   DQ_TRY(dq_form_table(copy, &end, context, &done, error));
   if (done || !end.node) return DQ_OK;
   switch (dq_integer_form_of(end.node)) {
@@ -16,6 +17,12 @@ static dq_status fuse_end(dq_graph *copy, dq_node *quantize, const dq_context *c
   case DQ_FORM_PRODUCT: return dq_form_product(copy, &end, error);
   default: return DQ_OK;
   }
+}
+
+dq_status dq_pass_state_zero_points(dq_graph *copy, const dq_shape_request *shapes, const dq_context *context,
+                                    dq_error *error) {
+  (void)shapes, (void)context;
+  return dq_state_zero_points(copy, error);
 }
 
 dq_status dq_pass_fuse_quantized(dq_graph *copy, const dq_shape_request *shapes, const dq_context *context,

@@ -5,6 +5,7 @@
 
 #include "lib/base/sizes.h"
 #include "lib/ops/operator.h"
+#include "lib/ops/stored_type.h"
 
 typedef struct walk {
   dq_training_graph *made;
@@ -78,8 +79,10 @@ static dq_status make_shadow(const walk *w, const dq_node *node, dq_tensor **sha
   return DQ_OK;
 }
 
+// NULL: the model has no such value, as of a zero point that it leaves out.
 static const char *name_in_model(const walk *w, const dq_value *value) {
-  return value ? dq_graph_find(w->made->model, value->name)->name : NULL;
+  const dq_value *own = value ? dq_graph_find(w->made->model, value->name) : NULL;
+  return own ? own->name : NULL;
 }
 
 // Whether the scale of a bias is that of the sums that it is added to, a few roundings in float32 apart.
@@ -88,7 +91,7 @@ static bool is_product_scale(const dq_tensor *scale, const dq_tensor *x, const d
   if (dq_tensor_count(x) != 1 || (weights != 1 && weights != count)) return false;
   for (int64_t i = 0; i < count; i++) {
     const double product = dq_tensor_get(x, 0) * dq_tensor_get(w, weights == 1 ? 0 : i);
-    if (fabs(dq_tensor_get(scale, i) - product) > 1e-5 * product) return false;
+    if (!(fabs(dq_tensor_get(scale, i) - product) <= 1e-5 * product)) return false; // NaN too
   }
   return true;
 }
@@ -139,16 +142,21 @@ static dq_status train_constant(const walk *w, dq_node *node, bool frozen) {
 
 // ---- Values ----
 
+static bool are_equal(const dq_tensor *a, const dq_tensor *b) {
+  return a && b && a->type == b->type && dq_tensor_count(a) == 1 && dq_tensor_count(b) == 1 &&
+         dq_tensor_get_i64(a, 0) == dq_tensor_get_i64(b, 0);
+}
+
 static dq_status join_pair(const walk *w, dq_node *node) {
   const dq_node *quantize = node->inputs[0]->producer;
-  const dq_value *zero = dq_node_input(node, 2);
+  const dq_tensor *zero = dq_constant_of(dq_node_input(node, 2));
   if (!is_operator(quantize, "QuantizeLinear"))
     return unsupported(w, node, "a QuantizeLinear in front of it, as dq-int8 writes it without --format qoperator");
-  if (quantize->inputs[1] != node->inputs[1] || dq_node_input(quantize, 2) != zero ||
+  if (quantize->inputs[1] != node->inputs[1] || !are_equal(dq_constant_of(dq_node_input(quantize, 2)), zero) ||
       dq_tensor_count(node->inputs[1]->constant) != 1)
     return unsupported(w, node, "one scale, which it shares with the QuantizeLinear in front of it");
   node->inputs[0] = quantize->inputs[0];
-  return become_fake(w, node, zero ? zero->constant->type : DQ_U8, 0, true);
+  return become_fake(w, node, zero->type, 0, true);
 }
 
 static bool is_frozen_by_reader(const walk *w, const dq_node *node) {
@@ -162,7 +170,7 @@ static bool parameters_fit(const dq_node *node) {
   const dq_tensor *levels = dq_constant_of(node->inputs[0]), *zero = dq_constant_of(dq_node_input(node, 2));
   if (!dq_is_float_constant(node->inputs[1]) || dq_node_int(node, "block_size", 0)) return false;
   const dq_tensor *scale = node->inputs[1]->constant;
-  const int type = levels ? levels->type : zero ? zero->type : DQ_U8, axis = levels ? axis_of(node, levels->rank) : 0;
+  const int type = levels ? levels->type : zero ? zero->type : 0, axis = levels ? axis_of(node, levels->rank) : 0;
   if (!((DQ_TYPES_8_BIT | DQ_BIT(DQ_I16) | DQ_BIT(DQ_U16) | (levels ? DQ_BIT(DQ_I32) : 0)) & DQ_BIT(type)))
     return false;
   if (dq_node_input(node, 2) && (!zero || zero->type != type || dq_tensor_count(zero) != dq_tensor_count(scale)))
@@ -221,6 +229,8 @@ dq_status dq_train_quantizers(dq_training_graph *made, dq_training *training, co
   walk w = {.made = made, .training = training, .options = options, .error = error};
   dq_graph *graph = made->graph;
   const int nodes = graph->node_count;
+  DQ_TRY(dq_state_zero_points(graph, error));
+  DQ_TRY(dq_graph_index(graph, true, error));
   w.kept = DQ_NEW_ARRAY(made->arena, graph->value_count, bool);
   if (!w.kept) return dq_fail_memory(error, 0);
   for (int n = 0; n < nodes; n++)

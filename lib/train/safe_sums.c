@@ -6,9 +6,9 @@
 
 void dq_find_safe_sums(dq_safe_sums *sums, const dq_node *node, const dq_tensor *stored, const dq_tensor *zero_point) {
   const dq_block_rule pairs = DQ_PAIR_RULE;
-  const dq_parameters data = {.type = zero_point ? zero_point->type : DQ_U8,
-                              .zero_point = zero_point ? (int32_t)dq_tensor_get_i64(zero_point, 0) : 0};
   *sums = (dq_safe_sums){.count = 0};
+  if (!zero_point) return;
+  const dq_parameters data = {.type = zero_point->type, .zero_point = (int32_t)dq_tensor_get_i64(zero_point, 0)};
   if (stored->type != DQ_I8 || !dq_taps_of_weight(&sums->taps, node, stored)) return;
   if (dq_blocks_allowed(&sums->taps, stored->data, &pairs)) sums->rules[sums->count++] = pairs;
   dq_block_rule blocks = dq_int16_rule(&data, DQ_LONGEST_BLOCK);

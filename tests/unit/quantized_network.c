@@ -125,7 +125,7 @@ void expect_exact(network *n, int conversions, const char *what) {
   assert_int_equal(dq_graph_index(n->graph, false, NULL), DQ_OK);
   dq_arena *arena = dq_arena_new(0);
   outcome expected, found;
-  const char *names[64];
+  const char *names[128];
   run_network(n, &(dq_session_options){.plain = true}, &contexts[0], arena, &expected);
   for (int way = 0; way < WAYS; way++) {
     run_network(n, NULL, &contexts[way], arena, &found);

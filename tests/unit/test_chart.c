@@ -120,6 +120,8 @@ static void ranges_of_quantizers(void **state) {
                         dq_graph_add_constant(graph, "o", dq_tensor_scalar_i8(graph->arena, DQ_U8, 10))};
   dq_graph_add_node(graph, 0, "QuantizeLinear", "q", 3, inputs, 1, &y);
   dq_graph_add_node(graph, 1, "QuantizeLinear", "r", 2, inputs, 1, &z);
+  x->is_input = true;
+  assert_int_equal(dq_graph_index(graph, false, NULL), DQ_OK);
   dq_arena *arena = dq_arena_new(0);
   dq_chosen chosen;
   assert_int_equal(dq_chosen_of(&chosen, graph, arena, NULL), DQ_OK);

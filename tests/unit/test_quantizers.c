@@ -111,7 +111,8 @@ static dq_training_options squared(void) {
   return (dq_training_options){.loss = DQ_LOSS_SQUARED_ERROR, .batch = 1, .quantized = true};
 }
 
-static void open_product(product *p, float scale) {
+// `type` of the levels of x and y is what output_dtype says; 0: it is left out.
+static void open_typed_product(product *p, float scale, int type) {
   dq_error error = {0};
   *p = (product){.graph = new_graph()};
   dq_value *x = shaped(p->graph, "x", 2, (int64_t[]){1, 1});
@@ -120,11 +121,16 @@ static void open_product(product *p, float scale) {
   dq_value *operands[] = {on_grid(p->graph, x, 1, "a"), dequantized(p->graph, w, weight_scale, "b")};
   dq_value *y = add(p->graph, "MatMul", 2, operands, "sum")->outputs[0];
   interface(p->graph, x, on_grid(p->graph, y, scale, "y"));
+  for (int i = 0; type && i < p->graph->node_count; i++)
+    if (!strcmp(p->graph->nodes[i]->op_type, "QuantizeLinear"))
+      dq_node_set_int(p->graph, p->graph->nodes[i], "output_dtype", type);
   const dq_training_options options = squared();
   if (dq_training_open(&p->training, p->graph, &options, &context, &error) != DQ_OK) fail_msg("%s", error.message);
   dq_tensor_set(p->training.input, 0, 3);
   dq_tensor_set(p->training.targets, 0, 0);
 }
+
+static void open_product(product *p, float scale) { open_typed_product(p, scale, 0); }
 
 static void close_product(product *p) {
   dq_training_close(&p->training);
@@ -179,6 +185,18 @@ static void gradients_by_differences(void **state) {
   assert_true(high == higher);
   assert_true(gradient_of(&p.training, "w") == 0);
   close_product(&p);
+}
+
+// y = 3 * -1 is -4.29 grids of 0.7: -4 of int8, 0 of uint8, which is what output_dtype says, or nothing.
+static void types_without_zero_points(void **state) {
+  (void)state;
+  const int types[] = {DQ_I8, DQ_U8, 0};
+  for (int i = 0; i < 3; i++) {
+    product p;
+    open_typed_product(&p, 0.7f, types[i]);
+    assert_near_double(loss_with(&p.training, "w", -1), types[i] == DQ_I8 ? 7.84 : 0, 1e-5);
+    close_product(&p);
+  }
 }
 
 // w = 1.3 on a grid that became 0.4 is 3 grids; the zero point stays.
@@ -468,6 +486,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_grid_by_hand),
       cmocka_unit_test(sums_by_hand),
+      cmocka_unit_test(types_without_zero_points),
       cmocka_unit_test(gradients_by_hand),
       cmocka_unit_test(gradients_by_differences),
       cmocka_unit_test(stores_integers),
