@@ -18,7 +18,12 @@ typedef struct function {
   bool has_batch_norm; // channels along axis 1
   int64_t channels;    // of constants that differ along one axis; 1: none does
   int axis_from_end;   // that axis, counted from the end (1: the last)
+  int constant_rank;   // the most dimensions of a constant
   int least_rank;      // of the result, as constants of more dimensions bring it about
+  // Slopes broadcast to what they are applied to and do not widen it: the source has at least this rank, and where
+  // needs_channels is set, `channels` elements along the axis.
+  int needed_rank;
+  bool needs_channels;
 } function;
 
 static bool is_listed(const function *f, const dq_node *node) {
@@ -38,6 +43,7 @@ static bool list(function *f, dq_node *node) {
 // along another than those before.
 static bool record_constant(function *f, const dq_tensor *constant) {
   if (constant->type != DQ_F32) return false;
+  if (constant->rank > f->constant_rank) f->constant_rank = constant->rank;
   if (constant->rank > f->least_rank) f->least_rank = constant->rank;
   int axis_from_end = 0;
   for (int i = 0; i < constant->rank; i++) {
@@ -61,6 +67,26 @@ static bool collect_batch_norm(function *f, const dq_node *node) {
   for (int i = 1; i < node->input_count; i++)
     if (!dq_constant_of(node->inputs[i])) return false;
   f->has_batch_norm = true;
+  return true;
+}
+
+static bool collect_operands(function *f, const dq_node *node, int from) {
+  for (int i = from; i < node->input_count; i++)
+    if (node->inputs[i] && !collect(f, node->inputs[i])) return false;
+  return true;
+}
+
+// A node whose result has the shape of input 0 whatever the others are: a clamp, or an operator with slopes.
+static bool collect_kept_shape(function *f, const dq_node *node, bool has_slopes) {
+  if (!collect(f, node->inputs[0])) return false;
+  const int rank = f->least_rank;
+  const bool one = f->channels == 1;
+  if (!collect_operands(f, node, 1)) return false;
+  if (has_slopes) {
+    if (f->least_rank > rank && f->least_rank > f->needed_rank) f->needed_rank = f->least_rank;
+    f->needs_channels |= one && f->channels > 1;
+  }
+  f->least_rank = rank;
   return true;
 }
 
@@ -117,9 +143,10 @@ static bool collect(function *f, const dq_value *value) {
   dq_integer_form form = dq_integer_form_of(node);
   if (form != DQ_FORM_FUNCTION && form != DQ_FORM_PAIR) return false;
   if (dq_node_is(node, "BatchNormalization")) return collect_batch_norm(f, node) && list(f, node);
-  for (int i = 0; i < node->input_count; i++)
-    if (node->inputs[i] && !collect(f, node->inputs[i])) return false;
-  return list(f, node);
+  dq_slope slope;
+  float low, high;
+  const bool has_slopes = dq_slope_of(node, &slope), kept = has_slopes || dq_clamp_of(node, &low, &high);
+  return (kept ? collect_kept_shape(f, node, has_slopes) : collect_operands(f, node, 0)) && list(f, node);
 }
 
 static bool keeps_rank(const dq_node *node) {
@@ -160,7 +187,7 @@ static bool place_batch_norm(function *f) {
     if (dq_node_is(f->nodes[i], "BatchNormalization")) node = f->nodes[i];
   int64_t channels = dq_tensor_count(node->inputs[1]->constant);
   int rank = known_rank(f->x.value, 0);
-  if (rank < 2 || f->least_rank > rank || channels < 1) return false;
+  if (rank < 2 || f->constant_rank > rank || channels < 1) return false;
   if (f->channels > 1 && (f->channels != channels || f->axis_from_end != rank - 1)) return false;
   f->channels = channels;
   f->axis_from_end = rank - 1;
@@ -202,11 +229,17 @@ static dq_status run_node(const function *f, dq_node *node, known *k, const dq_c
   return dq_op_run(&op);
 }
 
-// The 256 inputs, each for all channels: 256 x channels x 1 x 1...
+// Whether the constants have few enough dimensions.
+static bool fits(const function *f) {
+  return f->constant_rank <= DQ_MAX_RANK && (f->channels == 1 || f->axis_from_end < DQ_MAX_RANK);
+}
+
+// The 256 inputs, each for all channels: 256 x 1 ... x channels x 1 ..., of no fewer dimensions than the constants.
 static dq_tensor *all_inputs(const function *f) {
-  int64_t dims[DQ_MAX_RANK] = {ENTRIES, f->channels, 1, 1, 1, 1, 1, 1};
-  int rank = f->channels > 1 ? f->axis_from_end + 1 : 1;
-  if (rank > DQ_MAX_RANK) return NULL;
+  int64_t dims[DQ_MAX_RANK] = {ENTRIES, 1, 1, 1, 1, 1, 1, 1};
+  const int from_end = f->channels > 1 ? f->axis_from_end : 0;
+  const int rank = from_end + 1 > f->constant_rank ? from_end + 1 : f->constant_rank;
+  if (from_end) dims[rank - from_end] = f->channels;
   dq_tensor *inputs = dq_tensor_new(f->copy->arena, dq_quantized_type(&f->x), rank, dims);
   for (int64_t i = 0; inputs && i < ENTRIES * f->channels; i++)
     ((uint8_t *)inputs->data)[i] = (uint8_t)(i / f->channels);
@@ -224,7 +257,7 @@ static dq_status make_tables(const function *f, dq_node *quantize, const dq_cont
   DQ_TRY(run_node(f, quantize, &k, context, error));
   const dq_tensor *results = find_known(&k, quantize->outputs[0]);
   int64_t dims[] = {f->channels, ENTRIES};
-  bool single = f->channels == 1 && f->least_rank < 2;
+  bool single = f->channels == 1 && f->least_rank < 2 && f->needed_rank < 2;
   *tables = dq_tensor_new(f->copy->arena, results->type, single ? 1 : 2, single ? dims + 1 : dims);
   if (!*tables) return dq_fail_memory(error, ENTRIES * (size_t)f->channels);
   for (int64_t c = 0; c < f->channels; c++)
@@ -234,23 +267,30 @@ static dq_status make_tables(const function *f, dq_node *quantize, const dq_cont
 }
 
 // The input itself, element by element.
-static bool changes_nothing(const dq_tensor *tables, int type) {
-  if (tables->rank > 1 || tables->type != type) return false;
+static bool changes_nothing(const function *f, const dq_tensor *tables) {
+  if (tables->rank > 1 || tables->type != dq_quantized_type(&f->x) || f->least_rank || f->needed_rank) return false;
   for (int i = 0; i < ENTRIES; i++)
     if (((const uint8_t *)tables->data)[i] != i) return false;
   return true;
+}
+
+static bool set_layout(const function *f, dq_node *table) {
+  return (f->channels == 1 || dq_node_set_int(f->copy, table, "axis", -f->axis_from_end)) &&
+         (!f->least_rank || dq_node_set_int(f->copy, table, "least_rank", f->least_rank)) &&
+         (!f->needed_rank || dq_node_set_int(f->copy, table, "needed_rank", f->needed_rank)) &&
+         (!f->needs_channels || dq_node_set_int(f->copy, table, "needs_channels", 1));
 }
 
 dq_status dq_form_table(dq_graph *copy, const dq_quantized_end *end, const dq_context *context, bool *done,
                         dq_error *error) {
   dq_node *quantize = end->quantize;
   function f = {.copy = copy, .channels = 1};
-  *done = collect(&f, quantize->inputs[0]) && f.has_source && place_batch_norm(&f);
+  *done = collect(&f, quantize->inputs[0]) && f.has_source && place_batch_norm(&f) && fits(&f);
   if (!*done) return DQ_OK;
   dq_tensor *tables;
   DQ_TRY(make_tables(&f, quantize, context, &tables, error));
   dq_value *output = quantize->outputs[0];
-  if (!output->is_output && !output->is_captured && changes_nothing(tables, dq_quantized_type(&f.x))) {
+  if (!output->is_output && !output->is_captured && changes_nothing(&f, tables)) {
     dq_graph_replace_uses(copy, output, f.x.value, false);
     dq_graph_remove_node(copy, quantize);
     return DQ_OK;
@@ -258,9 +298,7 @@ dq_status dq_form_table(dq_graph *copy, const dq_quantized_end *end, const dq_co
   dq_value *inputs[] = {f.x.value, dq_graph_add_constant(copy, "table", tables)};
   if (!inputs[1]) return dq_fail_memory(error, 0);
   DQ_TRY(dq_become(copy, quantize, "QTable", inputs, 2, error));
-  bool set = (f.channels == 1 || dq_node_set_int(copy, quantize, "axis", -f.axis_from_end)) &&
-             (f.least_rank < 2 || dq_node_set_int(copy, quantize, "least_rank", f.least_rank));
-  return set ? DQ_OK : dq_fail_memory(error, 0);
+  return set_layout(&f, quantize) ? DQ_OK : dq_fail_memory(error, 0);
 }
 
 dq_status dq_requantize_by_table(dq_graph *copy, const dq_quantized *x, const dq_quantized_end *end,

@@ -19,24 +19,40 @@ typedef struct layout {
   int64_t dims[DQ_MAX_RANK]; // of the output
 } layout;
 
-static dq_status lay_out(const dq_op *op, layout *l) {
-  const dq_tensor *input = op->inputs[0], *tables = op->inputs[1];
-  *l = (layout){1, 1, dq_tensor_count(input), false, input->rank, {0}};
-  for (int i = 0; i < input->rank; i++) l->dims[i] = input->dims[i];
-  if (!(tables->type < 32 && (DQ_TYPES_8_BIT & DQ_BIT(tables->type))) || tables->rank < 1 || tables->rank > 2 ||
-      tables->dims[tables->rank - 1] != ENTRIES)
-    return dq_op_fail(op, DQ_BAD_INPUT, "the tables are not rows of %d elements of 8 bits", ENTRIES);
-  if (tables->rank == 1) return DQ_OK;
-  // The axis counts from the end, as broadcasting does, and may lie before the first dimension.
-  int64_t axis = dq_node_int(op->node, "axis", -1), least_rank = dq_node_int(op->node, "least_rank", 1);
+static dq_status check_tables(const dq_op *op) {
+  const dq_tensor *tables = op->inputs[1];
+  if (tables->type < 32 && (DQ_TYPES_8_BIT & DQ_BIT(tables->type)) && (tables->rank == 1 || tables->rank == 2) &&
+      tables->dims[tables->rank - 1] == ENTRIES)
+    return DQ_OK;
+  return dq_op_fail(op, DQ_BAD_INPUT, "the tables are not rows of %d elements of 8 bits", ENTRIES);
+}
+
+// Dimensions of the output, before the channels are in. The axis counts from the end, as broadcasting does, and may lie
+// before the first dimension.
+static dq_status widen(const dq_op *op, layout *l, int64_t axis) {
+  const dq_tensor *input = op->inputs[0];
+  const int64_t least_rank = dq_node_int(op->node, "least_rank", 0);
   if (axis < -DQ_MAX_RANK || axis >= 0 || least_rank < 0 || least_rank > DQ_MAX_RANK)
     return dq_op_fail(op, DQ_BAD_INPUT, "axis is %" PRId64 ", least_rank %" PRId64, axis, least_rank);
-  l->rank = (int)dq_max_i64(dq_max_i64(-axis, least_rank), input->rank);
-  int missing = l->rank - input->rank, at = l->rank + (int)axis;
+  if (input->rank < dq_node_int(op->node, "needed_rank", 0))
+    return dq_op_fail(op, DQ_BAD_INPUT, "the slopes do not broadcast to the shape of the input");
+  l->rank = (int)dq_max_i64(dq_max_i64(l->channels > 1 ? -axis : 0, least_rank), input->rank);
+  const int missing = l->rank - input->rank;
   for (int i = 0; i < l->rank; i++) l->dims[i] = i < missing ? 1 : input->dims[i - missing];
-  l->channels = tables->dims[0];
+  return DQ_OK;
+}
+
+static dq_status lay_out(const dq_op *op, layout *l) {
+  const dq_tensor *input = op->inputs[0], *tables = op->inputs[1];
+  const int64_t axis = dq_node_int(op->node, "axis", -1);
+  DQ_TRY(check_tables(op));
+  *l = (layout){1, tables->rank == 2 ? tables->dims[0] : 1, dq_tensor_count(input), false, input->rank, {0}};
+  DQ_TRY(widen(op, l, axis));
   if (l->channels == 1) return DQ_OK;
+  const int missing = l->rank - input->rank, at = l->rank + (int)axis;
   l->repeats = l->dims[at] == 1;
+  if (l->repeats && dq_node_int(op->node, "needs_channels", 0))
+    return dq_op_fail(op, DQ_BAD_INPUT, "the slopes do not broadcast to the shape of the input");
   if (l->dims[at] != l->channels && l->dims[at] != 1)
     return dq_op_fail(op, DQ_BAD_INPUT, "%" PRId64 " tables for %" PRId64 " elements along axis %" PRId64, l->channels,
                       l->dims[at], axis);
@@ -139,7 +155,12 @@ const dq_operator dq_op_QTable = {
     .outputs = {1, 1},
     .types = DQ_TYPES_8_BIT,
     .attributes =
-        (const dq_attribute_rule[]){{"axis", DQ_ATTRIBUTE_INT, false}, {"least_rank", DQ_ATTRIBUTE_INT, false}, {0}},
+        (const dq_attribute_rule[]){
+            {"axis", DQ_ATTRIBUTE_INT, false},           // of the tables in the output, from its end: -1 is the last
+            {"least_rank", DQ_ATTRIBUTE_INT, false},     // of the output, which gets dimensions of 1 in front
+            {"needed_rank", DQ_ATTRIBUTE_INT, false},    // of the input
+            {"needs_channels", DQ_ATTRIBUTE_INT, false}, // 1: an input of 1 element along the axis is not repeated
+            {0}},
     .infer = infer,
     .prepare = prepare,
     .run = run,

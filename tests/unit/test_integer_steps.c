@@ -33,6 +33,45 @@ static void hard_swish_of_parts(network *n) {
 static void slopes_of_channels(network *n) {
   quantized(n, NODE(n, "PRelu", picture(n), floats(n, 3, (int64_t[]){6, 1, 1}, -1, 1)));
 }
+// One slope, or one for each channel, of every number of dimensions up to that of the input.
+static void slopes_of_any_rank(network *n) {
+  const int64_t one[] = {1, 1, 1, 1}, channels[] = {1, 6, 1, 1}, rows[] = {7, 1}, last[] = {9};
+  dq_value *x = picture(n);
+  const struct {
+    int rank;
+    const int64_t *dims;
+  } slopes[] = {{0, one},          {1, one},      {2, one},  {3, one}, {4, one},
+                {3, channels + 1}, {4, channels}, {2, rows}, {1, last}};
+  for (size_t i = 0; i < sizeof slopes / sizeof *slopes; i++)
+    quantized(n, NODE(n, "PRelu", x, floats(n, slopes[i].rank, slopes[i].dims, -1, 1)));
+}
+// Constants of more dimensions stand in front of slopes, and behind them.
+static void slopes_among_constants(network *n) {
+  const int64_t one[] = {1, 1, 1, 1}, channels[] = {6, 1, 1};
+  dq_value *x = picture(n), *sum = NODE(n, "Add", floats(n, 4, one, -1, 1), x);
+  quantized(n, NODE(n, "PRelu", sum, floats(n, 3, one, -1, 1)));
+  quantized(n, NODE(n, "Mul", NODE(n, "PRelu", x, floats(n, 2, one, -1, 1)), floats(n, 3, channels, -1, 1)));
+  dq_value *single = input(n, 4, (int64_t[]){2, 1, 3, 5});
+  dq_value *wide = NODE(n, "Sub", single, floats(n, 3, channels, -1, 1));
+  quantized(n, NODE(n, "PRelu", wide, floats(n, 3, channels, -1, 1)));
+}
+// Numbers without dimensions take those of constants.
+static void scalars(network *n) {
+  static const char *const pairs[] = {"Add", "Sub", "Mul", "Div", "Max", "Min"};
+  const int64_t one[] = {1, 1}, *dims = one;
+  dq_value *x = input(n, 0, dims);
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+    for (int rank = 0; rank < 3; rank++) quantized(n, NODE(n, pairs[i], x, floats(n, rank, dims, 1, 2)));
+  quantized(n, NODE(n, "PRelu", x, number(n, 0.25f)));
+  quantized(n, NODE(n, "Clip", x, number(n, -0.2f), number(n, 0.3f)));
+}
+// Both tables become one, which has the dimensions of the first.
+static void scalar_in_two_steps(network *n) {
+  affine p = random_parameters(n);
+  dq_value *sum = NODE(n, "Mul", input(n, 0, NULL), floats(n, 1, (int64_t[]){1}, 1, 2));
+  dq_value *q = NODE(n, "QuantizeLinear", sum, p.scale, p.zero_point);
+  quantized(n, NODE(n, "Tanh", NODE(n, "DequantizeLinear", q, p.scale, p.zero_point)));
+}
 static void offsets_of_channels(network *n) {
   dq_value *sum = NODE(n, "Add", floats(n, 4, (int64_t[]){1, 6, 1, 1}, -1, 1), picture(n));
   quantized(n, NODE(n, "Sub", number(n, 1), sum));
@@ -101,11 +140,34 @@ static void normalized_sum(network *n) { // the rank is known through what is in
                     floats(n, 1, &channels, -1, 1), floats(n, 1, &channels, 0.5f, 2)));
 }
 
+// A slope that would widen what it is applied to is refused, in tables as elsewhere.
+static void wide_slopes(void **state) {
+  (void)state;
+  const int64_t one[] = {1, 1, 1}, channels[] = {6, 1, 1};
+  for (int wide = 0; wide < 2; wide++) {
+    network n = open_network(1);
+    dq_value *x = wide ? input(&n, 3, (int64_t[]){1, 2, 3}) : input(&n, 2, (int64_t[]){2, 3});
+    quantized(&n, NODE(&n, "PRelu", x, floats(&n, 3, wide ? channels : one, -1, 1)));
+    assert_int_equal(dq_graph_index(n.graph, false, NULL), DQ_OK);
+    for (int plain = 0; plain < 2; plain++) {
+      dq_session session;
+      dq_error error = {0};
+      assert_int_equal(dq_session_open(&session, n.graph, &(dq_session_options){.plain = plain}, &contexts[0], &error),
+                       DQ_BAD_INPUT);
+      assert_non_null(strstr(error.message, "broadcast to the shape of"));
+    }
+    dq_graph_free(n.graph);
+  }
+}
 static void functions_of_one_value(void **state) {
   (void)state;
   EXACT(silu);
   EXACT(hard_swish_of_parts);
   EXACT(slopes_of_channels);
+  EXACT(slopes_of_any_rank);
+  EXACT(slopes_among_constants);
+  EXACT(scalars);
+  EXACT(scalar_in_two_steps);
   EXACT(offsets_of_channels);
   EXACT(columns);
   EXACT(repeated_column);
@@ -337,6 +399,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(functions),
       cmocka_unit_test(functions_of_one_value),
+      cmocka_unit_test(wide_slopes),
       cmocka_unit_test(pairs),
       cmocka_unit_test(concatenations),
       cmocka_unit_test(tables_of_tables),

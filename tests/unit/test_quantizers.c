@@ -131,7 +131,6 @@ static void open_typed_product(product *p, float scale, int type) {
 }
 
 static void open_product(product *p, float scale) { open_typed_product(p, scale, 0); }
-
 static void close_product(product *p) {
   dq_training_close(&p->training);
   dq_graph_free(p->graph);
@@ -194,8 +193,7 @@ static void types_without_zero_points(void **state) {
   for (int i = 0; i < 3; i++) {
     product p;
     open_typed_product(&p, 0.7f, types[i]);
-    assert_near_double(loss_with(&p.training, "w", -1), types[i] == DQ_I8 ? 7.84 : 0, 1e-5);
-    close_product(&p);
+    assert_near_double(loss_with(&p.training, "w", -1), types[i] == DQ_I8 ? 7.84 : 0, 1e-5), close_product(&p);
   }
 }
 
