@@ -1,5 +1,6 @@
 // dq-multi: several networks at once in one process.
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -64,7 +65,9 @@ static const dq_option rows[] = {
      .open_minimum = true,
      DQ_INTO(multi_options, duration),
      .help = "requests arrive for this long (default: 5s without --requests and --trace)",
-     .details = "What has not begun by then is taken out of the queue and counted as unfinished."},
+     .details =
+         "What has not begun by then is taken out of the queue and counted as unfinished. The run ends before where "
+         "all requests of --requests and --trace have ended."},
     {.name = "requests",
      .type = DQ_OPTION_INT,
      .minimum = 1,
@@ -328,9 +331,10 @@ static void close_networks(dq_multi_run *run) {
 
 enum { DURATION = 5 };                 // seconds, where nothing else ends the run
 static const double ALONE_SHARE = 0.1; // of the duration, for all networks together
+static const double LONGEST_ALONE = 5; // seconds
 
 static dq_status run_alone(dq_multi_run *run, const multi_options *options, dq_arena *arena, dq_error *error) {
-  double seconds = ALONE_SHARE * (options->duration > 0 ? options->duration : DURATION);
+  double seconds = fmin(ALONE_SHARE * (options->duration > 0 ? options->duration : DURATION), LONGEST_ALONE);
   dq_status status = dq_arrivals_alone(run->multi, run->sources, run->count, seconds, run->records, arena, error);
   for (int i = 0; i < run->count; i++)
     if (run->records[i].failed && status != DQ_CANCELLED)

@@ -1,5 +1,6 @@
 #include "lib/multi/arrivals.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -12,7 +13,12 @@
 
 typedef struct arrival_run arrival_run;
 
-// A request and whose it is. A source by rate or trace that queues late ones has as many as were ever there at once.
+// Of each source this many requests at most, and outputs of this many bytes, are in the queue of the networks by rate
+// or trace, divided among its senders, but at least FEWEST of each sender; those that arrive while there are as many
+// are held back and follow in their order. The sources know when these arrived, so that they take no memory.
+enum { MOST_QUEUED = 8192, FEWEST_QUEUED = 64, QUEUED_BYTES = 64 << 20 };
+
+// A request and whose it is. A source by rate or trace that queues late ones has as many as were ever queued at once.
 typedef struct arrival_slot {
   dq_multi_request *request;
   arrival_run *load;
@@ -25,7 +31,10 @@ typedef struct arrival_slot {
 typedef struct arrival_sender { // by source, then by number
   int source;
   int64_t sent, next; // requests so far; the arrival of the next one by rate
-  bool busy;          // with DQ_LATE_DROP: a request has not ended
+  int64_t queued;     // submitted requests that have not ended
+  int64_t most;       // of `queued`
+  int64_t held,
+      line; // the last requests, which are not submitted yet; by trace the line from which on the first stands
 } arrival_sender;
 
 struct arrival_run {
@@ -42,7 +51,8 @@ struct arrival_run {
   pthread_mutex_t lock;
   pthread_cond_t ended;
   arrival_slot *slots, **free_slots; // all, and by source
-  int64_t running;                   // requests that have not ended
+  int64_t running;                   // submitted requests that have not ended
+  int64_t *turns;                    // by source: requests that took a sample
   int64_t traced;                    // lines of the trace that have arrived
   bool closing;
   dq_status status; // the first failure of the load itself
@@ -149,18 +159,18 @@ static void fail(arrival_run *load, dq_status status, const dq_error *error) {
 // Under the lock. The slot is the caller's; after a failure no more requests are sent.
 static void submit(arrival_run *load, arrival_slot *slot, int64_t arrival) {
   const dq_source *source = &load->sources[slot->source];
-  dq_source_record *record = &load->records[slot->source];
   dq_multi_request *request = slot->request;
   slot->arrival = arrival;
-  set_inputs(slot, source, (int)(record->sent % source->sample_count));
+  set_inputs(slot, source, (int)(load->turns[slot->source]++ % source->sample_count));
   request->priority = source->priority;
   request->deadline = source->deadline > 0 ? arrival + (int64_t)(1e9 * source->deadline) : INT64_MAX;
-  record->sent++;
   load->running++;
+  load->senders[slot->sender].queued++;
   dq_error error = {0};
   dq_status status = dq_multi_submit(request, &error);
   if (status == DQ_OK) return;
   load->running--;
+  load->senders[slot->sender].queued--;
   fail(load, status, &error);
 }
 
@@ -188,24 +198,42 @@ static void record_request(arrival_run *load, const arrival_slot *slot, uint64_t
   }
 }
 
+// When the first request that the sender holds back arrived; the next one is the first then.
+static int64_t take_held(arrival_run *load, arrival_sender *from) {
+  const dq_arrival_trace *trace = load->options->trace;
+  const double rate = load->sources[from->source].rate;
+  const int64_t first = from->sent - from->held--;
+  if (rate > 0) return load->start + (int64_t)(1e9 * (double)first / rate);
+  while (trace->arrivals[from->line].source != from->source) from->line++;
+  return load->start + (int64_t)(1e9 * trace->arrivals[from->line++].seconds);
+}
+
+// A request of the sender has ended: its slot takes the next one, or is free. Under the lock.
+static void go_on(arrival_run *load, arrival_sender *from, arrival_slot *slot) {
+  const bool sends = !load->sources[slot->source].rate && !load->options->trace && may_send(load, from);
+  if (sends) {
+    from->sent++;
+    load->records[slot->source].sent++;
+    submit(load, slot, dq_nanoseconds());
+  } else if (from->held && !load->closing) {
+    submit(load, slot, take_held(load, from));
+  } else {
+    slot->next_free = load->free_slots[slot->source];
+    load->free_slots[slot->source] = slot;
+  }
+}
+
 // In a worker, or in the thread that takes the request out of the queue.
 static void request_ended(void *user, dq_multi_request *request) {
   arrival_slot *slot = user;
   arrival_run *load = slot->load;
-  const dq_source *source = &load->sources[slot->source];
   uint64_t digest = request->status == DQ_OK ? digest_of(request, outputs_of(request)) : 0;
   pthread_mutex_lock(&load->lock);
   record_request(load, slot, digest);
   load->running--;
   arrival_sender *from = &load->senders[slot->sender];
-  from->busy = false;
-  if (!source->rate && !load->options->trace && may_send(load, from)) {
-    from->sent++;
-    submit(load, slot, dq_nanoseconds());
-  } else {
-    slot->next_free = load->free_slots[slot->source];
-    load->free_slots[slot->source] = slot;
-  }
+  from->queued--;
+  go_on(load, from, slot);
   if (!load->running) pthread_cond_broadcast(&load->ended);
   pthread_mutex_unlock(&load->lock);
 }
@@ -235,14 +263,17 @@ static arrival_slot *find_slot(arrival_run *load, int source) {
 
 // Under the lock.
 static void arrive(arrival_run *load, arrival_sender *from, int64_t arrival) {
-  const dq_source *source = &load->sources[from->source];
-  bool late = from->busy && source->late == DQ_LATE_DROP;
-  arrival_slot *slot = late ? NULL : find_slot(load, from->source);
+  dq_source_record *record = &load->records[from->source];
+  const bool late = from->queued && load->sources[from->source].late == DQ_LATE_DROP;
+  const bool holds = !late && from->queued >= from->most;
   from->sent++;
-  if (late) load->records[from->source].sent++, load->records[from->source].dropped++;
+  record->sent++;
+  record->dropped += late;
+  if (holds && !from->held++) from->line = load->traced;
+  if (late || holds) return;
+  arrival_slot *slot = find_slot(load, from->source);
   if (!slot) return;
   slot->sender = (int)(from - load->senders);
-  from->busy = true;
   submit(load, slot, arrival);
 }
 
@@ -279,13 +310,14 @@ static void advance(arrival_run *load, arrival_sender *from) {
   else load->traced++;
 }
 
-// Sends what is due, under the lock. Returns whether requests are still to come.
+// Sends what is due, under the lock. Returns whether requests are still to come: by rate or trace, or behind those that
+// have not ended.
 static bool send_due(arrival_run *load) {
   for (;;) {
     int64_t arrival = INT64_MAX;
     arrival_sender *next = load->closing ? NULL : next_arrival(load, &arrival);
     load->due = next && arrival < load->end ? arrival : INT64_MAX;
-    if (load->due > dq_nanoseconds()) return next || load->end < INT64_MAX;
+    if (load->due > dq_nanoseconds()) return next || (load->end < INT64_MAX && load->running);
     arrive(load, next, arrival);
     advance(load, next);
   }
@@ -300,10 +332,17 @@ static void send_between(void *user) {
   pthread_mutex_unlock(&load->lock);
 }
 
-// A signal, such as that which asks to stop, ends the sleep.
-static void sleep_until(int64_t time) {
+// Until `time`, or until no request runs any more where none is still to come by rate or trace.
+static void sleep_until(arrival_run *load, int64_t time) {
   struct timespec until = {.tv_sec = time / 1000000000, .tv_nsec = time % 1000000000};
-  clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+  if (load->due != INT64_MAX) { // a signal, such as that which asks to stop, ends this sleep
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+    return;
+  }
+  pthread_mutex_lock(&load->lock);
+  int waited = 0;
+  while (load->running && waited != ETIMEDOUT) waited = pthread_cond_timedwait(&load->ended, &load->lock, &until);
+  pthread_mutex_unlock(&load->lock);
 }
 
 enum { LOOK = 500000000 }; // nanoseconds between two looks at whether the work was stopped by something else
@@ -317,11 +356,18 @@ static void run_clock(arrival_run *load) {
     int64_t now = dq_nanoseconds(), due = load->due, next = due < load->end ? due : load->end;
     if (!open || (now >= load->end && due == INT64_MAX)) return;
     if (load->end < INT64_MAX) dq_progress(context, "running", now - load->start, load->end - load->start);
-    if (next > now) sleep_until(next - now > LOOK ? now + LOOK : next);
+    if (next > now) sleep_until(load, next - now > LOOK ? now + LOOK : next);
   }
 }
 
 // ---- The whole ----
+
+// How many requests of one sender may be queued at a time.
+static int64_t most_queued(const arrival_run *load, const dq_source *source) {
+  const int64_t bytes = dq_multi_output_bytes(load->multi, source->network) + 1, fit = QUEUED_BYTES / bytes;
+  const int64_t most = (fit < MOST_QUEUED ? fit : MOST_QUEUED) / source->senders;
+  return most > FEWEST_QUEUED ? most : FEWEST_QUEUED;
+}
 
 static dq_status open_load(arrival_run *load, dq_error *error) {
   for (int i = 0; i < load->source_count; i++) load->sender_count += load->sources[i].senders;
@@ -329,10 +375,12 @@ static dq_status open_load(arrival_run *load, dq_error *error) {
   if (!load->arena) return dq_fail_memory(error, 0);
   load->senders = DQ_NEW_ARRAY(load->arena, load->sender_count, arrival_sender);
   load->free_slots = DQ_NEW_ARRAY(load->arena, load->source_count, arrival_slot *);
-  if (!load->senders || !load->free_slots) return dq_fail_memory(error, 0);
+  load->turns = DQ_NEW_ARRAY(load->arena, load->source_count, int64_t);
+  if (!load->senders || !load->free_slots || !load->turns) return dq_fail_memory(error, 0);
   int number = 0;
   for (int i = 0; i < load->source_count; i++)
-    for (int s = 0; s < load->sources[i].senders; s++) load->senders[number++].source = i;
+    for (int s = 0; s < load->sources[i].senders; s++)
+      load->senders[number++] = (arrival_sender){.source = i, .most = most_queued(load, &load->sources[i])};
   return DQ_OK;
 }
 
@@ -362,6 +410,8 @@ static void withdraw(arrival_run *load) {
   arrival_slot *slots = load->slots;
   bool over = load->end != INT64_MAX || load->status != DQ_OK;
   load->closing = load->closing || over;
+  for (int i = 0; i < load->sender_count && load->closing; i++)
+    load->records[load->senders[i].source].unfinished += load->senders[i].held;
   pthread_mutex_unlock(&load->lock);
   for (arrival_slot *slot = over ? slots : NULL; slot; slot = slot->next) dq_multi_withdraw(slot->request);
 }
@@ -384,6 +434,14 @@ static void close_load(arrival_run *load) {
   pthread_cond_destroy(&load->ended);
 }
 
+static void init_ended(arrival_run *load) {
+  pthread_condattr_t monotonic;
+  pthread_condattr_init(&monotonic);
+  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+  pthread_cond_init(&load->ended, &monotonic);
+  pthread_condattr_destroy(&monotonic);
+}
+
 dq_status dq_arrivals_run(dq_multi *multi, const dq_source *sources, int count, const dq_arrival_options *options,
                           dq_source_record *records, double *elapsed, dq_error *error) {
   arrival_run load = {.multi = multi,
@@ -393,7 +451,7 @@ dq_status dq_arrivals_run(dq_multi *multi, const dq_source *sources, int count, 
                       .records = records,
                       .due = INT64_MAX};
   pthread_mutex_init(&load.lock, NULL);
-  pthread_cond_init(&load.ended, NULL);
+  init_ended(&load);
   dq_status status = open_load(&load, error);
   if (status == DQ_OK) {
     start(&load);

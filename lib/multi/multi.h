@@ -68,8 +68,10 @@ const dq_job *dq_multi_jobs(const dq_multi *multi, int network, int *count);
 int dq_multi_threads(const dq_multi *multi, int network, const dq_thread_choice **choice);
 int dq_multi_inputs(const dq_multi *multi, int network);  // number of inputs of a network
 int dq_multi_outputs(const dq_multi *multi, int network); // number of outputs of a network
-size_t dq_multi_frame_bytes(const dq_multi *multi);       // bytes of one frame: the most that a network needs
-int dq_multi_frames(const dq_multi *multi);               // number of frames: dq_dispatcher_frames
+// Bytes of the outputs of a request; an output whose shape is not known before a run counts 0.
+int64_t dq_multi_output_bytes(const dq_multi *multi, int network);
+size_t dq_multi_frame_bytes(const dq_multi *multi); // bytes of one frame: the most that a network needs
+int dq_multi_frames(const dq_multi *multi);         // number of frames: dq_dispatcher_frames
 
 typedef enum dq_request_state {
   DQ_REQUEST_IDLE,    // was not submitted yet

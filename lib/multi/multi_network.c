@@ -166,6 +166,14 @@ int dq_multi_outputs(const dq_multi *multi, int network) {
   return dq_plan_output_count(multi->networks[network].session->plan);
 }
 
+int64_t dq_multi_output_bytes(const dq_multi *multi, int network) {
+  const dq_plan *plan = multi->networks[network].session->plan;
+  int64_t bytes = 0;
+  for (int i = 0; i < dq_plan_output_count(plan); i++)
+    if (dq_plan_output_fixed(plan, i)) bytes += (int64_t)dq_tensor_bytes(dq_plan_output(plan, i));
+  return bytes;
+}
+
 size_t dq_multi_frame_bytes(const dq_multi *multi) { return multi->frame_bytes; }
 int dq_multi_frames(const dq_multi *multi) {
   return dq_dispatcher_frames(multi->options.policy, multi->options.workers, multi->options.priorities);

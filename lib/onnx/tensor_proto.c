@@ -27,6 +27,7 @@ static dq_status copy_typed(const Onnx__TensorProto *proto, dq_tensor *tensor, d
   size_t bytes = dq_tensor_bytes(tensor);
   if (!(tensor->data = dq_arena_alloc(arena, bytes))) return dq_fail_memory(error, bytes);
   int64_t count = dq_tensor_count(tensor);
+  if (!count) return DQ_OK; // the field is NULL then
   switch (tensor->type) {
   case DQ_F32: memcpy(tensor->data, proto->float_data, bytes); return DQ_OK;
   case DQ_F64: memcpy(tensor->data, proto->double_data, bytes); return DQ_OK;

@@ -57,6 +57,28 @@ needs_python() { command -v python3 >/dev/null || skip "no python3 to read JSON 
   tells '(n := told["networks"][0])["unfinished"] > 0 and n["unfinished"] + n["requests"] == 2000' f.json
 }
 
+@test "a run ends when all requests of --requests have ended, however long the duration is" {
+  needs_python
+  for by in n=2 fps=50 fps=50,late=drop; do
+    gives 0 timeout 20 dq-multi "$models/small.onnx,$by" --requests 5 --duration 1000000s --json a.json
+    tells '(n := told["networks"][0])["requests"] + n.get("dropped", 0) == (10 if "'$by'" == "n=2" else 5)' a.json
+  done
+}
+
+@test "requests that come much faster than they are answered take little memory, also by trace, and none is lost" {
+  needs_python
+  make_networks resnet50 16 large.onnx
+  # 400,000 requests, each of which took 2 kB where it waited
+  gives 0 dq-multi large.onnx,fps=1000000,n=2 --duration 200ms --threads 1 --memory 100M --json a.json
+  tells '(n := told["networks"][0])["unfinished"] > 390000 and n["unfinished"] + n["requests"] == 400000' a.json
+  # of the same numbers by trace, with pictures by turns, each is run, and gives what it gives alone
+  awk 'BEGIN { for (i = 0; i < 30000; i++) print 0.000001 * i, i % 3 ? "b" : "a" }' >trace
+  gives 0 dq-multi "$models/small.onnx,name=a" "$models/small.onnx,name=b" --trace trace --json b.json
+  tells '[n["requests"] for n in told["networks"]] == [10000, 20000]' b.json
+  gives 0 dq-multi "$models/small.onnx,fps=1000000" --requests 20000 --json c.json
+  tells 'told["networks"][0]["requests"] == 20000' c.json
+}
+
 @test "frames for the values of requests: for each worker and each priority" {
   needs_python
   mix=("$models/small.onnx,priority=low" "$models/small.onnx,priority=high" "$models/small.onnx,priority=high")
