@@ -234,8 +234,9 @@ static const dq_option rows[] = {
      .group = "Quantization",
      DQ_INTO(int8_options, operators),
      .help = "quantize these operators only, with commas: Conv,Gemm (shell patterns)"},
-    DQ_ROW_EVAL(int8_options, eval.spec,
-                .help = "measure accuracy before and after on these pictures (default: --data, when it has labels)"),
+    DQ_ROW_EVAL(
+        int8_options, eval.spec,
+        .help = "measure accuracy and what the outputs lose on these pictures (accuracy: else on --data with labels)"),
     DQ_ROW_EVAL_LIMIT(int8_options, eval.limit),
     DQ_ROW_TIME_LIMIT(
         int8_options, time_limit, .needs = "max-drop|rounding|retrain",
@@ -302,7 +303,7 @@ static dq_status read_settings(work *w, dq_error *error) {
   DQ_TRY(dq_complete_shapes(&settings->shapes, w->original, w->data, w->arena, error));
   DQ_TRY(dq_int8_files_read(&w->files, w->original, w->data, settings, w->arena, error));
   w->check.options.shapes = settings->shapes, settings->batch = options->data.batch;
-  DQ_TRY(dq_settle_batch(&settings->batch, w->original, &settings->shapes, w->data ? w->data : w->check.data,
+  DQ_TRY(dq_settle_batch(&settings->batch, w->original, &settings->shapes, w->data ? w->data : w->check.opened,
                          w->context, error));
   w->check.options.batch = settings->batch;
   w->conversion = (dq_convert_options){.int8 = settings,
@@ -327,7 +328,7 @@ static dq_status convert(work *w, dq_error *error) {
   dq_max_drop_report found;
   w->conversion.max_drop = bounded ? &search : NULL;
   if (bounded && !w->check.before.count) {
-    w->check.before = dq_agreement_whole(dq_verdict_pictures(w->data));
+    w->check.before = dq_agreement_whole(dq_verdict_pictures(w->check.opened ? w->check.opened : w->data));
     dq_message(w->context, DQ_NOTE, "--max-drop: no labels: answers are compared with those of the float network");
   }
   DQ_TRY(dq_convert_int8(&w->made, w->original, &w->report, &found, &w->conversion, w->context, error));

@@ -112,9 +112,10 @@ static const dq_option rows[] = {
         tucker_options, time_limit, .needs = "max-drop|retrain",
         .help = "end the search of --max-drop, with the best so far, or the command of --retrain after this time",
         .details = "A command that is ended failed; with --every each has the whole time."),
-    DQ_ROW_EVAL(tucker_options, eval.spec,
-                .help = "labelled pictures to measure accuracy on (default: those of --data, when they have labels)",
-                .details = "Before decomposition, after it and after --retrain; --max-drop bounds the loss there."),
+    DQ_ROW_EVAL(
+        tucker_options, eval.spec,
+        .help = "measure accuracy and what the outputs lose on these pictures (accuracy: else on --data with labels)",
+        .details = "Before decomposition, after it and after --retrain; --max-drop bounds the loss there."),
     DQ_ROW_EVAL_LIMIT(tucker_options, eval.limit),
     DQ_ROW_PICTURES("fit-limit", tucker_options, fit_limit, .group = "Data", .needs = "data",
                     .help = "of --data: fit the factors to the first N pictures only",
@@ -164,7 +165,7 @@ static const dq_option rows[] = {
      .help = "no clock: take all that becomes cheaper and smaller, the same on every run",
      .details = "Otherwise every layer is timed beside its factors on this machine and with these "
                 "threads, and left alone when it does not become faster; a bound of --macs is then "
-                "shared out among the others. The clock may decide otherwise on another run: "
+                "shared out among the others, if these can reach it. The clock may decide otherwise on another run: "
                 "--ranks with the file that --save-ranks names gives the same bytes again."},
     {.name = "save-ranks",
      .type = DQ_OPTION_FILE,
@@ -275,11 +276,12 @@ static dq_status read_settings(work *w, const dq_graph *graph, dq_error *error) 
   settings->refine = options->refine;
   settings->matrices = options->gemm;
   settings->never_slower = !options->untimed && !options->force;
+  settings->bound_first = dq_option_given(options, "macs");
   DQ_TRY(dq_read_shapes(&options->shapes, graph, 0, w->arena, &w->request, error));
   DQ_TRY(dq_complete_shapes(&w->request, graph, settings->data, w->arena, error));
   settings->pictures = options->fit_limit;
   settings->batch = options->data.batch;
-  DQ_TRY(dq_settle_batch(&settings->batch, graph, &w->request, w->data ? w->data : w->check.data, w->context, error));
+  DQ_TRY(dq_settle_batch(&settings->batch, graph, &w->request, w->data ? w->data : w->check.opened, w->context, error));
   w->check.options.batch = settings->batch;
   if (w->request.input_count) settings->shapes = &w->request;
   w->check.options.shapes = w->request;
@@ -395,6 +397,13 @@ static dq_status measure_retrained(work *w, bool failed, dq_error *error) {
   return status;
 }
 
+static void warn_unchanged(const dq_tucker_report *report, const dq_context *context) {
+  const char *reason = report->count ? report->layers[0].reason : "the model has no convolution";
+  for (int i = 1; i < report->count; i++)
+    if (strcmp(report->layers[i].reason, reason)) reason = "the column 'left alone' has the reason of each layer";
+  dq_message(context, DQ_WARNING, "nothing was decomposed, the file is the model as it was: %s", reason);
+}
+
 // Retrains what was written, then reports everything; what stands there is reported even when the hook failed.
 static dq_status finish(work *w, const dq_graph *graph, const dq_tucker_report *report, dq_error *error) {
   dq_error reason = {0};
@@ -405,7 +414,7 @@ static dq_status finish(work *w, const dq_graph *graph, const dq_tucker_report *
     else if (report->decomposed) DQ_TRY(judge(w, graph, error));
     DQ_TRY(report_all(w, report, error));
   }
-  if (!report->decomposed) dq_message(w->context, DQ_WARNING, "nothing was decomposed");
+  if (!report->decomposed) warn_unchanged(report, w->context);
   if (hook != DQ_OK && error) *error = reason;
   if (hook != DQ_OK || !report->decomposed) return hook;
   return check_verdict(w, error);

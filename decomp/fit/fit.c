@@ -142,11 +142,20 @@ static dq_status add_errors(const dq_fit_problem *p, dq_fit_table *table, dq_err
   return DQ_OK;
 }
 
+// The distance of the in-ranks of a table.
+static int64_t rank_step(int64_t in, int64_t out, int64_t taps, int64_t multiple) {
+  int64_t step = (dq_min_i64(in, out * taps) + DQ_FIT_IN_RANKS - 1) / DQ_FIT_IN_RANKS;
+  return (step + multiple - 1) / multiple * multiple;
+}
+
+int64_t dq_fit_least_in_rank(int64_t in, int64_t out, int64_t taps, int64_t multiple) {
+  int64_t step = rank_step(in, out, taps, multiple);
+  return step < in && step <= out * taps ? step : in;
+}
+
 static dq_status open_table(dq_fit_table *table, const dq_moments *m, int64_t multiple, dq_arena *arena,
                             dq_error *error) {
-  int64_t full = dq_min_i64(m->in, m->out * m->taps);
-  int64_t step = (full + DQ_FIT_IN_RANKS - 1) / DQ_FIT_IN_RANKS;
-  step = (step + multiple - 1) / multiple * multiple;
+  int64_t full = dq_min_i64(m->in, m->out * m->taps), step = rank_step(m->in, m->out, m->taps, multiple);
   *table = (dq_fit_table){.out = m->out};
   table->in_ranks = DQ_NEW_ARRAY(arena, DQ_FIT_IN_RANKS + 2, int64_t);
   table->errors = DQ_NEW_ARRAY(arena, (DQ_FIT_IN_RANKS + 2) * m->out, double);

@@ -40,6 +40,9 @@ dq_status dq_fit_prepare(dq_moments *moments, const dq_tensor *weight, dq_error 
 dq_status dq_fit_errors(dq_fit_table *table, const dq_moments *moments, const dq_tensor *weight, int64_t multiple,
                         dq_arena *arena, dq_error *error);
 
+// The lowest in-rank of that table, for a group with `in` input and `out` output channels (1 or more).
+int64_t dq_fit_least_in_rank(int64_t in, int64_t out, int64_t taps, int64_t multiple);
+
 // The factors, in the layout of dq_tucker2; groups one after the other.
 typedef struct dq_fit {
   int64_t rank_out, rank_in; // of one group

@@ -39,7 +39,7 @@ static dq_status attempt(void *user, dq_search_trial *trial, dq_error *error) {
   dq_error local = {0};
   t->settings.macs_share = 1 - trial->percent / 100.0;
   dq_status status = dq_tucker_apply(t->last, &t->settings, &t->last_report, &local);
-  if (status == DQ_USAGE) return DQ_OK; // no ranks go so far
+  if (status == DQ_CONDITION) return DQ_OK; // no ranks go so far
   if (status == DQ_OK)
     status = dq_accuracy_run(&t->last_after, t->last, options->eval, options->accuracy, t->settings.context, &local);
   if (status != DQ_OK) {

@@ -43,6 +43,9 @@ typedef struct dq_tucker_options {
   // Leaves layers as they are unless a measurement on this machine shows that they become faster (not with given
   // ranks). The ranks of the report give the same model again without measuring.
   bool never_slower;
+  // With never_slower: where macs_share is out of reach of the layers that become faster, the others are decomposed too,
+  // which a warning reports. False: what becomes faster is decomposed as far as it goes.
+  bool bound_first;
   bool matrices;                  // decompose also Gemm and MatMul with constant matrices
   bool refine;                    // repeat the decomposition until the factors at these ranks get no better
   bool force;                     // decompose also where neither multiply-accumulates nor parameters become fewer
@@ -98,7 +101,7 @@ typedef struct dq_tucker_report {
 //
 // The result does not depend on the number of threads. After a failure the graph can only be freed. DQ_BAD_INPUT: a
 // weight (named in the message) holds NaN or infinity, or given ranks are out of range or name no convolution;
-// DQ_USAGE: an option is out of its range, or macs_share cannot be reached; DQ_UNSUPPORTED: dq cannot run a node on the
+// DQ_USAGE: an option is out of its range; DQ_CONDITION: macs_share cannot be reached; DQ_UNSUPPORTED: dq cannot run a node on the
 // data; DQ_SYSTEM: there is no memory; DQ_CANCELLED.
 dq_status dq_tucker_apply(dq_graph *graph, const dq_tucker_options *options, dq_tucker_report *report, dq_error *error);
 

@@ -16,6 +16,10 @@
 #include "decomp/tucker/tucker_job.h"
 #include "lib/base/sizes.h"
 
+// The share of a weight's energy that float32 rounds away anyway (some units of 2^-24, squared), with room for sums: a
+// layer loses nothing at ranks that leave out less.
+#define LOSSLESS 1e-12
+
 enum { STEPS = 60, LEAST_CHANNELS = 8, MOST_CHOICES = 1024 };
 
 // The choices of one mode: ranks with the share of energy they leave out.
@@ -31,17 +35,18 @@ typedef struct point {
 } point;
 
 // A layer with its choices that no other choice beats in both: by rising multiply-accumulates and
-// falling loss, the last is the layer as it is.
+// falling loss, the last is the layer as it is, or ranks that lose nothing.
 typedef struct candidate {
   dq_tucker_job *job;
   choices out, in;
+  bool few; // reads so few channels that ranks below its true ones are a last resort
   point *points;
   int64_t count, chosen;
 } candidate;
 
 // The choices of a mode; `whole_only`: of a matrix's output, which has no factor of its own.
-// Multiples of `multiple` (wider apart for very many channels), the full rank, and the channels (the
-// mode stays whole).
+// Multiples of `multiple` (wider apart for very many channels), the first of them that loses nothing, the full rank,
+// and the channels (the mode stays whole).
 static bool list_choices(choices *list, const dq_mode *mode, int64_t multiple, bool whole_only, dq_arena *arena) {
   int64_t step = multiple * ((mode->rank + multiple * MOST_CHOICES - 1) / (multiple * MOST_CHOICES));
   list->ranks = DQ_NEW_ARRAY(arena, mode->rank + 2, int64_t);
@@ -52,10 +57,13 @@ static bool list_choices(choices *list, const dq_mode *mode, int64_t multiple, b
     return true;
   }
   double all = 0, kept = 0;
+  bool found = false;
   for (int64_t k = 0; k < mode->rank; k++) all += mode->values[k] * mode->values[k];
   for (int64_t k = 1; k <= mode->rank; k++) {
     kept += mode->values[k - 1] * mode->values[k - 1];
-    if (k % step && k != mode->rank) continue;
+    bool lossless = !found && k % multiple == 0 && all - kept <= LOSSLESS * all; // may lie between the steps
+    found = found || lossless;
+    if (k % step && k != mode->rank && !lossless) continue;
     list->ranks[list->count] = k;
     list->tails[list->count++] = all > 0 ? fmax(0, 1 - kept / all) : 0;
   }
@@ -106,6 +114,7 @@ static dq_status list_points(candidate *c, dq_arena *arena, dq_error *error) {
     for (int64_t b = 0; b < c->in.count; b++) {
       dq_ranks ranks = {c->out.ranks[a], c->in.ranks[b]};
       dq_conv_cost cost = dq_tucker_cost_at(c->job, ranks);
+      if (c->few && c->out.tails[a] + c->in.tails[b] > LOSSLESS) continue;
       if (cost.macs < whole.macs && cost.parameters < whole.parameters)
         points[count++] = (point){ranks, (double)cost.macs, loss_at(c, a, b)};
     }
@@ -125,7 +134,7 @@ static double choose(candidate *candidates, int count, double price) {
     for (int64_t k = c->count - 1; k >= 0; k--)
       if (c->points[k].loss + price * c->points[k].macs < c->points[c->chosen].loss + price * c->points[c->chosen].macs)
         c->chosen = k;
-    saved += c->points[c->count - 1].macs - c->points[c->chosen].macs;
+    saved += (double)c->job->layer->before.macs - c->points[c->chosen].macs;
   }
   return saved;
 }
@@ -150,13 +159,21 @@ static void spend(candidate *candidates, int count, double left) {
   }
 }
 
+#define HIGHEST_PRICE 1e15 // of all multiply-accumulates together: losses do not count beside it
+
+// Both in percent of the model's multiply-accumulates.
+static dq_status fail_out_of_reach(double wanted, double most, dq_error *error) {
+  double offered = floor(10 * most) / 10;
+  dq_fail(error, DQ_CONDITION, "%.1f %% fewer multiply-accumulates wanted, at most %.1f %% are possible", wanted, most);
+  if (offered > 0) dq_error_hint(error, "--macs -%g%% is possible", offered);
+  return DQ_CONDITION;
+}
+
 // The lowest price that saves `wanted` multiply-accumulates, by bisection of its logarithm.
 static dq_status find_price(candidate *candidates, int count, double total, double wanted, dq_error *error) {
-  double low = log(1e-15 / total), high = log(1e15 / total);
+  double low = log(1e-15 / total), high = log(HIGHEST_PRICE / total);
   double most = choose(candidates, count, exp(high));
-  if (most < wanted)
-    return dq_fail(error, DQ_USAGE, "%.1f %% fewer multiply-accumulates wanted, at most %.1f %% are possible",
-                   100 * wanted / total, 100 * most / total);
+  if (most < wanted) return fail_out_of_reach(100 * wanted / total, 100 * most / total, error);
   for (int step = 0; step < STEPS; step++) {
     double middle = 0.5 * (low + high);
     if (choose(candidates, count, exp(middle)) >= wanted) high = middle;
@@ -167,33 +184,74 @@ static dq_status find_price(candidate *candidates, int count, double total, doub
   return DQ_OK;
 }
 
-static dq_status budget(dq_tucker_job *jobs, int count, const dq_tucker_options *options,
-                        const dq_tucker_report *report, dq_arena *scratch, dq_error *error) {
-  candidate *candidates = DQ_NEW_ARRAY(scratch, count, candidate);
-  if (!candidates) return dq_fail_memory(error, (size_t)count * sizeof *candidates);
-  int used = 0;
+static dq_status open_candidates(candidate *candidates, int *used, dq_tucker_job *jobs, int count,
+                                 const dq_tucker_options *options, dq_arena *scratch, dq_error *error) {
   for (int i = 0; i < count; i++) {
-    dq_tucker_layer *layer = jobs[i].layer;
+    const dq_tucker_layer *layer = jobs[i].layer;
     if (layer->reason[0]) continue;
-    if (layer->dims[1] * layer->group < LEAST_CHANNELS && !options->force && !options->data) {
-      snprintf(layer->reason, sizeof layer->reason, "reads %lld channels only", (long long)layer->dims[1]);
-      continue;
-    }
-    candidate *c = &candidates[used++];
+    candidate *c = &candidates[(*used)++];
     c->job = &jobs[i];
+    c->few = layer->dims[1] * layer->group < LEAST_CHANNELS && !options->force && !options->data;
     if (!list_choices(&c->out, &jobs[i].hosvd.out, options->multiple, jobs[i].matrix, scratch) ||
         !list_in_choices(c, options->multiple, scratch))
       return dq_fail_memory(error, (size_t)layer->dims[0] * sizeof(double));
     DQ_TRY(list_points(c, scratch, error));
   }
-  double total = (double)report->model_before.macs;
-  return find_price(candidates, used, total, (1 - options->macs_share) * total, error);
+  return DQ_OK;
+}
+
+static dq_status budget(dq_tucker_job *jobs, int count, const dq_tucker_options *options,
+                        const dq_tucker_report *report, dq_arena *scratch, dq_error *error) {
+  candidate *candidates = DQ_NEW_ARRAY(scratch, count, candidate);
+  if (!candidates) return dq_fail_memory(error, (size_t)count * sizeof *candidates);
+  int used = 0;
+  DQ_TRY(open_candidates(candidates, &used, jobs, count, options, scratch, error));
+  double total = (double)report->model_before.macs, wanted = (1 - options->macs_share) * total;
+  bool enough = choose(candidates, used, HIGHEST_PRICE / total) >= wanted;
+  for (int i = 0; i < used && !enough; i++) {
+    if (!candidates[i].few) continue;
+    candidates[i].few = false;
+    DQ_TRY(list_points(&candidates[i], scratch, error));
+  }
+  return find_price(candidates, used, total, wanted, error);
+}
+
+// The fewest multiply-accumulates of a layer at ranks that list_points offers.
+static double fewest_macs(const dq_tucker_job *job, const dq_tucker_options *options) {
+  const dq_tucker_layer *layer = job->layer;
+  int64_t taps = layer->dims[2] * layer->dims[3], out = layer->dims[0] / layer->group, in = layer->dims[1];
+  int64_t least = dq_min_i64(options->multiple, dq_min_i64(in, out * taps));
+  if (options->data) least = dq_fit_least_in_rank(in, out, taps, options->multiple);
+  const int64_t outs[] = {job->matrix ? out : dq_min_i64(options->multiple, dq_min_i64(out, in * taps)), out};
+  const int64_t ins[] = {least, in};
+  dq_conv_cost whole = layer->before;
+  double fewest = (double)whole.macs;
+  for (int a = 0; a < 2; a++)
+    for (int b = 0; b < 2; b++) {
+      dq_conv_cost cost = dq_tucker_cost_at(job, (dq_ranks){outs[a], ins[b]});
+      if (cost.parameters < whole.parameters) fewest = fmin(fewest, (double)cost.macs);
+    }
+  return fewest;
+}
+
+static dq_status check_known(const dq_tucker_report *report, dq_error *error) {
+  if (report->macs_known && report->model_before.macs > 0) return DQ_OK;
+  return dq_fail(error, DQ_USAGE, "the model's multiply-accumulates are not known, a share of them cannot be kept");
+}
+
+dq_status dq_tucker_check_reach(const dq_tucker_job *jobs, int count, const dq_tucker_options *options,
+                                const dq_tucker_report *report, dq_error *error) {
+  if (!(options->macs_share > 0) || options->layers) return DQ_OK;
+  DQ_TRY(check_known(report, error));
+  double total = (double)report->model_before.macs, wanted = (1 - options->macs_share) * total, most = 0;
+  for (int i = 0; i < count; i++)
+    if (!jobs[i].layer->reason[0]) most += (double)jobs[i].layer->before.macs - fewest_macs(&jobs[i], options);
+  return most < wanted ? fail_out_of_reach(100 * wanted / total, 100 * most / total, error) : DQ_OK;
 }
 
 dq_status dq_tucker_budget(dq_tucker_job *jobs, int count, const dq_tucker_options *options,
                            const dq_tucker_report *report, dq_error *error) {
-  if (!report->macs_known || report->model_before.macs < 1)
-    return dq_fail(error, DQ_USAGE, "the model's multiply-accumulates are not known, a share of them cannot be kept");
+  DQ_TRY(check_known(report, error));
   dq_arena *scratch = dq_context_arena(options->context);
   if (!scratch) return dq_fail_memory(error, sizeof(candidate));
   dq_status status = budget(jobs, count, options, report, scratch, error);

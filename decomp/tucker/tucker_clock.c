@@ -159,6 +159,7 @@ dq_status dq_tucker_clock_all(dq_tucker_job *jobs, int count, const dq_tucker_op
     if (layer->time_most < 1) continue; // also when it could not be measured
     snprintf(layer->reason, sizeof layer->reason, "not faster: %.2f (up to %.2f) times the time at ranks %lld and %lld",
              layer->time_ratio, layer->time_most, (long long)layer->ranks.out, (long long)layer->ranks.in);
+    jobs[i].refused = true;
     ++*left;
   }
   return DQ_OK;

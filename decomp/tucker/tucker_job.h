@@ -26,6 +26,7 @@ typedef struct dq_tucker_job {
   dq_value *bias_before, *bias_value; // the bias of the original and the one that replaces it; may be equal
   int64_t input_dims[4];              // N, C, H, W of the input of the layer; the first is 0: not known
   dq_ranks timed;                     // ranks that the times in `layer` are for
+  bool refused;                       // layer->reason is that it does not become faster
   // With data only:
   const char *beside;       // the other operand of the addition that alone reads the output; NULL: none
   dq_moments moments;       // while the layer is analysed or fitted
@@ -95,10 +96,15 @@ dq_status dq_tucker_decide(dq_tucker_job *job, const dq_tucker_options *options,
 dq_status dq_tucker_factor(dq_tucker_job *job, const dq_tucker_options *options, dq_error *error);
 
 // Chooses, in place of dq_tucker_choose, the ranks of all jobs together so that the whole model has at most the share
-// options->macs_share of its multiply-accumulates. DQ_USAGE: that cannot be reached, or the multiply-accumulates are
-// not known.
+// options->macs_share of its multiply-accumulates. DQ_CONDITION: that cannot be reached; the message says what can. DQ_USAGE:
+// the multiply-accumulates are not known.
 dq_status dq_tucker_budget(dq_tucker_job *jobs, int count, const dq_tucker_options *options,
                            const dq_tucker_report *report, dq_error *error);
+
+// Whether dq_tucker_budget can succeed at all, from the sizes of the layers alone, in front of everything that takes
+// long. Nothing is checked without macs_share. Statuses as dq_tucker_budget.
+dq_status dq_tucker_check_reach(const dq_tucker_job *jobs, int count, const dq_tucker_options *options,
+                                const dq_tucker_report *report, dq_error *error);
 
 typedef dq_status (*dq_tucker_step)(dq_tucker_job *job, const dq_tucker_options *options, dq_error *error);
 // Runs a step for all jobs without a reason, on the threads of the context, and returns the first failure in the order

@@ -159,12 +159,24 @@ static dq_status place_all(work *w, dq_tucker_report *report, dq_error *error) {
 
 // ---- All layers ----
 
-// Gives the budget that layers left alone by the clock do not use to the others; when these cannot
-// save enough, what was chosen stays.
+// Ranks of all layers, also of those that the clock has refused.
+static dq_status budget_without_clock(work *w, const dq_tucker_report *report, const char *reason, dq_error *error) {
+  dq_message(w->options->context, DQ_WARNING,
+             "the bound is not reached with the layers that become faster (%s), so the others are decomposed too",
+             reason);
+  for (int i = 0; i < w->count; i++)
+    if (w->jobs[i].refused) w->jobs[i].layer->reason[0] = '\0';
+  DQ_TRY(dq_tucker_budget(w->jobs, w->count, w->options, report, error));
+  return DQ_CONDITION;
+}
+
+// Gives the budget that layers left alone by the clock do not use to the others. DQ_CONDITION: these cannot save
+// enough; what was chosen stays, or with bound_first the clock does not count.
 static dq_status budget_again(work *w, const dq_tucker_report *report, dq_error *error) {
   dq_error local = {0};
   dq_status status = dq_tucker_budget(w->jobs, w->count, w->options, report, &local);
-  if (status == DQ_USAGE) {
+  if (status == DQ_CONDITION && w->options->bound_first) return budget_without_clock(w, report, local.message, error);
+  if (status == DQ_CONDITION) {
     dq_message(w->options->context, DQ_WARNING, "the bound is not reached with the layers that become faster: %s",
                local.message);
     return DQ_CONDITION;
@@ -194,10 +206,7 @@ static dq_status heed_clock(work *w, const dq_tucker_report *report, dq_error *e
 static dq_status choose_all(work *w, const dq_tucker_report *report, dq_error *error) {
   const dq_tucker_options *options = w->options;
   if (options->macs_share > 0 && !options->layers) {
-    dq_status status = dq_tucker_budget(w->jobs, w->count, options, report, error);
-    if (status == DQ_USAGE && error && !report->macs_known)
-      dq_sizes_hint(w->graph, options->shapes, options->context, error);
-    DQ_TRY(status);
+    DQ_TRY(dq_tucker_budget(w->jobs, w->count, options, report, error));
   } else DQ_TRY(dq_tucker_run(w->jobs, w->count, dq_tucker_choose, options, "ranks", error));
   return heed_clock(w, report, error);
 }
@@ -330,6 +339,9 @@ static dq_status apply(work *w, dq_tucker_report *report, dq_error *error) {
   report->layers = DQ_NEW_ARRAY(w->graph->arena, candidates, dq_tucker_layer);
   if (!w->jobs || !report->layers) return dq_fail_memory(error, candidates * sizeof *w->jobs);
   DQ_TRY(examine_all(w, report, error));
+  dq_status status = dq_tucker_check_reach(w->jobs, w->count, w->options, report, error);
+  if (status == DQ_USAGE && error) dq_sizes_hint(w->graph, w->options->shapes, w->options->context, error);
+  DQ_TRY(status);
   if (w->options->data) DQ_TRY(decompose_on_data(w, report, error));
   else {
     DQ_TRY(decompose_all(w, report, error));

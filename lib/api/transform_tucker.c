@@ -65,6 +65,7 @@ dq_status dq_api_tucker(const dq_model *model, const dq_model_tucker_options *op
   settings->refine = given->refine != 0;
   settings->matrices = given->matrices != 0;
   settings->never_slower = given->never_slower != 0;
+  settings->bound_first = given->macs != 0;
   settings->data = given->data && !given->plain ? given->data->data : NULL;
   DQ_TRY(dq_api_shapes(given->shapes, &graph, 1, 0, arena, request, error));
   DQ_TRY(dq_complete_shapes(request, graph, settings->data, arena, error));

@@ -10,6 +10,21 @@ load common
   outputs out.onnx b "$x"
 }
 
+@test "a bound that no ranks reach, or only ranks that are not faster" {
+  gives 1 dq-tucker "$models/small.onnx" --macs -99.9% -o out.onnx --data "npy:$x"
+  has "99.9 % fewer multiply-accumulates wanted, at most "
+  share=$(sed -n 's/^hint: --macs -\(.*\)% is possible$/\1/p' <<<"$stderr")
+  [ ! -e out.onnx ]
+  gives 0 dq-tucker "$models/small.onnx" --macs "-$share%" -o out.onnx --data "npy:$x"
+  [[ $output != *"nothing was decomposed"* ]]
+}
+
+@test "pictures of --eval without labels" {
+  gives 0 dq-tucker "$models/small.onnx" --ratio 0.5 --untimed -o out.onnx --eval "npy:$x"
+  has "dq-tucker: npy:$x: no labels: the outputs are compared with those of the float network"
+  has "On 6 pictures that nothing was fitted to, "
+}
+
 @test "full rank computes the same" {
   gives 0 dq-tucker "$models/small.onnx" --ratio 1 --force -o out.onnx
   outputs "$models/small.onnx" a "$x"
@@ -45,7 +60,7 @@ load common
   convert amp "$models/small.onnx" half.onnx >/dev/null
   for model in "$models/tiny.onnx" "$models/half.onnx" "$models/double.onnx" "$models/qoperator.onnx" int8.onnx; do
     gives 0 dq-tucker "$model" --ratio 0.5 -o out.onnx
-    says "dq-tucker: warning: nothing was decomposed"
+    has "dq-tucker: warning: nothing was decomposed, the file is the model as it was: "
   done
   gives 0 dq-tucker int8.onnx --ratio 0.5 -o out.onnx
   has "weight is quantized already"
