@@ -397,13 +397,6 @@ static dq_status measure_retrained(work *w, bool failed, dq_error *error) {
   return status;
 }
 
-static void warn_unchanged(const dq_tucker_report *report, const dq_context *context) {
-  const char *reason = report->count ? report->layers[0].reason : "the model has no convolution";
-  for (int i = 1; i < report->count; i++)
-    if (strcmp(report->layers[i].reason, reason)) reason = "the column 'left alone' has the reason of each layer";
-  dq_message(context, DQ_WARNING, "nothing was decomposed, the file is the model as it was: %s", reason);
-}
-
 // Retrains what was written, then reports everything; what stands there is reported even when the hook failed.
 static dq_status finish(work *w, const dq_graph *graph, const dq_tucker_report *report, dq_error *error) {
   dq_error reason = {0};
@@ -414,7 +407,9 @@ static dq_status finish(work *w, const dq_graph *graph, const dq_tucker_report *
     else if (report->decomposed) DQ_TRY(judge(w, graph, error));
     DQ_TRY(report_all(w, report, error));
   }
-  if (!report->decomposed) warn_unchanged(report, w->context);
+  if (!report->decomposed)
+    dq_message(w->context, DQ_WARNING, "nothing was decomposed, the file is the model as it was: %s",
+               dq_tucker_unchanged(report));
   if (hook != DQ_OK && error) *error = reason;
   if (hook != DQ_OK || !report->decomposed) return hook;
   return check_verdict(w, error);

@@ -20,8 +20,8 @@ typedef struct dq_eval_arguments {
 } dq_eval_arguments;
 
 // Opens the data of --eval, or uses `data` (may be NULL) when they have labels; `data` must then outlive the check.
-// `arguments` give preprocessing, task and decoder. A note reports that the data of --eval have no labels, so that there
-// is nothing to measure accuracy on. The caller closes the check, also after a failure. Statuses as dq_open_data.
+// `arguments` give preprocessing, task and decoder. A note reports that the data of --eval have no labels, so that
+// there is nothing to measure accuracy on. The caller closes the check, also after a failure. Statuses as dq_open_data.
 dq_status dq_accuracy_check_open(dq_accuracy_check *check, dq_data *data, const dq_data_arguments *arguments,
                                  const dq_eval_arguments *eval, const dq_common_options *common,
                                  const dq_context *context, dq_error *error);

@@ -43,8 +43,8 @@ typedef struct dq_tucker_options {
   // Leaves layers as they are unless a measurement on this machine shows that they become faster (not with given
   // ranks). The ranks of the report give the same model again without measuring.
   bool never_slower;
-  // With never_slower: where macs_share is out of reach of the layers that become faster, the others are decomposed too,
-  // which a warning reports. False: what becomes faster is decomposed as far as it goes.
+  // With never_slower: where macs_share is out of reach of the layers that become faster, the others are decomposed
+  // too, which a warning reports. False: what becomes faster is decomposed as far as it goes.
   bool bound_first;
   bool matrices;                  // decompose also Gemm and MatMul with constant matrices
   bool refine;                    // repeat the decomposition until the factors at these ranks get no better
@@ -83,6 +83,10 @@ typedef struct dq_tucker_report {
   bool macs_known; // false: those of some operator are not known, and macs of both costs are 0
 } dq_tucker_report;
 
+// Why nothing was decomposed, as a part of a sentence: the reason that all layers have, or where reasons stand. Valid
+// as long as the report.
+const char *dq_tucker_unchanged(const dq_tucker_report *report);
+
 // Replaces the Conv nodes of a document graph by Tucker-2 factors:
 //   1x1 (i -> r_in); kernel with the original strides, pads, dilations (r_in -> r_out); 1x1
 //   (r_out -> o) with the bias, all three grouped where the original is,
@@ -101,8 +105,8 @@ typedef struct dq_tucker_report {
 //
 // The result does not depend on the number of threads. After a failure the graph can only be freed. DQ_BAD_INPUT: a
 // weight (named in the message) holds NaN or infinity, or given ranks are out of range or name no convolution;
-// DQ_USAGE: an option is out of its range; DQ_CONDITION: macs_share cannot be reached; DQ_UNSUPPORTED: dq cannot run a node on the
-// data; DQ_SYSTEM: there is no memory; DQ_CANCELLED.
+// DQ_USAGE: an option is out of its range; DQ_CONDITION: macs_share cannot be reached; DQ_UNSUPPORTED: dq cannot run a
+// node on the data; DQ_SYSTEM: there is no memory; DQ_CANCELLED.
 dq_status dq_tucker_apply(dq_graph *graph, const dq_tucker_options *options, dq_tucker_report *report, dq_error *error);
 
 #endif

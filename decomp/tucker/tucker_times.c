@@ -7,6 +7,14 @@ static const int64_t MOST_BYTES = (int64_t)1 << 28; // of two more models in mem
 enum { ROUNDS = 31, WARM_UP = 3 };
 static const double LONGEST = 1; // seconds for all rounds but the first
 
+const char *dq_tucker_unchanged(const dq_tucker_report *report) {
+  if (!report->count) return "the model has no convolution";
+  for (int i = 1; i < report->count; i++)
+    if (strcmp(report->layers[i].reason, report->layers[0].reason))
+      return "the column 'left alone' has the reason of each layer";
+  return report->layers[0].reason;
+}
+
 bool dq_tucker_has_times(const dq_tucker_report *report) {
   for (int i = 0; i < report->count; i++)
     if (report->layers[i].time_before > 0) return true;

@@ -305,41 +305,6 @@ static void bound_out_of_reach(void **state) {
   assert_int_equal(dq_tucker_apply(*state, &options, &report, &error), DQ_USAGE);
 }
 
-// The share of its multiply-accumulates that a layer of 8 filters keeps under the bound; `filters` of them are not
-// zero. *lost is the error of the weight.
-static double kept_share(dq_graph *graph, int64_t channels, int64_t filters, double share, double *lost) {
-  dq_value *w = weight(graph, "w", 8, channels, 3);
-  size_t filter = (size_t)channels * 9;
-  memset((float *)w->constant->data + (size_t)filters * filter, 0, (size_t)(8 - filters) * filter * sizeof(float));
-  assert_int_equal(dq_graph_set_opset(graph, "", 13, NULL), DQ_OK);
-  one_conv(graph, w);
-  const dq_tucker_options options = {.macs_share = share, .multiple = 1};
-  dq_tucker_report report;
-  assert_int_equal(dq_tucker_apply(graph, &options, &report, NULL), DQ_OK);
-  *lost = report.layers[0].error;
-  return (double)report.model_after.macs / (double)report.model_before.macs;
-}
-
-// Two filters that are not zero make two ranks that lose nothing.
-static void pruned_filters_of_few_channels(void **state) {
-  double lost;
-  assert_true(kept_share(*state, 3, 2, 0.6, &lost) <= 0.6);
-  assert_true(lost < 1e-6);
-}
-
-// Ranks that lose nothing save more than the bound asks for.
-static void pruned_filters(void **state) {
-  double lost;
-  assert_true(kept_share(*state, 8, 2, 0.9, &lost) <= 0.4);
-  assert_true(lost < 1e-6);
-}
-
-static void few_channels_as_a_last_resort(void **state) {
-  double lost;
-  assert_true(kept_share(*state, 3, 8, 0.5, &lost) <= 0.5);
-  assert_true(lost > 1e-6);
-}
-
 static void bad_ranks_files(void **state) {
   static const struct {
     const char *text, *message;
@@ -506,9 +471,6 @@ int main(void) {
                                      TEST(bad_weights),
                                      TEST(bound_on_macs),
                                      TEST(bound_out_of_reach),
-                                     TEST(pruned_filters),
-                                     TEST(pruned_filters_of_few_channels),
-                                     TEST(few_channels_as_a_last_resort),
                                      TEST(bad_ranks_files),
                                      TEST(slower_is_left_alone),
                                      TEST(matrices),
