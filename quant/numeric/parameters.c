@@ -64,7 +64,8 @@ static float largest_size(const float *from, int64_t count, float largest) {
   return largest;
 }
 
-// Scales of the largest magnitudes, at least `least` (NULL: 0). Goes through memory in its order.
+// Scales of the largest magnitudes, at least `least` (NULL: 0). Where the weights are nothing, a scale of 1 would round
+// the bias away. Goes through memory in its order.
 static void slice_scales(const dq_tensor *weight, const slices *shape, const float *least, float *scales) {
   const float *from = weight->data;
   for (int64_t s = 0; s < shape->count; s++) scales[s] = 0;
@@ -73,8 +74,9 @@ static void slice_scales(const dq_tensor *weight, const slices *shape, const flo
       scales[s] = largest_size(from, shape->inner, scales[s]);
   for (int64_t s = 0; s < shape->count; s++) {
     double scale = (double)scales[s] / DQ_WEIGHT_HIGH;
-    scales[s] = scale < (double)FLT_MIN ? 1 : (float)scale;
-    if (least && scales[s] < least[s]) scales[s] = least[s];
+    const bool nothing = scale < (double)FLT_MIN, bounded = least && least[s] > 0;
+    scales[s] = !nothing ? (float)scale : bounded ? least[s] : 1;
+    if (bounded && scales[s] < least[s]) scales[s] = least[s];
   }
 }
 
@@ -120,7 +122,7 @@ dq_status dq_quantize_bias(const dq_tensor *bias, float input_scale, const dq_te
   for (int64_t i = 0; i < count; i++) {
     float scale = input_scale * sw[per_channel ? i : 0];
     ((float *)(*scales)->data)[i] = scale;
-    dq_tensor_set(*elements, i, (double)from[i] / (double)scale); // rounds half to even, saturates
+    dq_tensor_set(*elements, i, scale > 0 ? (double)from[i] / (double)scale : 0); // rounds half to even, saturates
   }
   return DQ_OK;
 }

@@ -46,9 +46,9 @@ static inline int8_t dq_nearest_weight(float steps) {
 
 // Quantizes a float32 weight of finite elements: to each element w the integer from -127 to 127 nearest to w / scale, a
 // quotient that is rounded to float32; ties go to even. The scale of a slice along `axis` (0 to rank - 1; -1: the whole
-// weight) is max|w| / 127, computed in double and stored in float32; 1 for a slice of zeros or where it would be below
-// 2^-126; and then at least least[slice] (NULL: no lower bound; one element for each slice), which may raise that 1 as
-// well. The tensors are in the arena. DQ_SYSTEM: there is no memory.
+// weight) is max|w| / 127, computed in double and stored in float32, and at least least[slice] (NULL or 0: no lower
+// bound; one element for each slice). For a slice of zeros, or where it would be below 2^-126, it is that bound, or 1
+// where there is none. The tensors are in the arena. DQ_SYSTEM: there is no memory.
 dq_status dq_quantize_weight(const dq_tensor *weight, int axis, const float *least, dq_arena *arena,
                              dq_quantized_weight *result, dq_error *error);
 

@@ -95,6 +95,36 @@ static void weights_and_biases(void **state) {
   assert_true(least == 0x1p-4f);
 }
 
+// Channels without weights, or with ones too small for a scale: the scale holds the bias, 2^30 steps of sx sw = 2^-32.
+static void biases_without_weights(void **state) {
+  for (int axis = -1; axis < 1; axis++) {
+    const float given[] = {0.25f, -0.25f, 0, 0.25f}, sx = 0.125f;
+    dq_tensor *weight = dq_tensor_new(*state, DQ_F32, 2, (int64_t[]){4, 1}), *elements, *scales;
+    memcpy(weight->data, (float[]){0, 1e-37f, 0, axis < 0 ? 0 : 1.27f}, 16);
+    dq_tensor *bias = dq_tensor_new(*state, DQ_F32, 1, (int64_t[]){4});
+    memcpy(bias->data, given, sizeof given);
+    float least[4];
+    dq_bias_scale_floor(given, 4, sx, least);
+    assert_true(least[0] == 0x1p-29f && least[2] == 0);
+    dq_quantized_weight result;
+    assert_int_equal(dq_quantize_weight(weight, axis, least, *state, &result, NULL), DQ_OK);
+    assert_memory_equal(result.elements->data, ((int8_t[]){0, 0, 0, axis < 0 ? 0 : 127}), 4);
+    assert_int_equal(dq_quantize_bias(bias, sx, result.scales, *state, &elements, &scales, NULL), DQ_OK);
+    const int32_t *steps = elements->data;
+    assert_true(steps[0] == 1 << 30 && steps[1] == -(1 << 30) && steps[2] == 0);
+    for (int c = 0; c < 4; c++)
+      assert_true(fabs(steps[c] * (double)((const float *)scales->data)[c] - (double)given[c]) < 1e-3);
+  }
+}
+
+// A product of scales below all float32 numbers leaves no bias, and no NaN.
+static void bias_of_no_scale(void **state) {
+  dq_tensor *bias = dq_tensor_new(*state, DQ_F32, 1, (int64_t[]){1}), *elements, *scales;
+  dq_tensor *sw = dq_tensor_scalar_f32(*state, 0x1p-120f);
+  assert_int_equal(dq_quantize_bias(bias, 0x1p-120f, sw, *state, &elements, &scales, NULL), DQ_OK);
+  assert_int_equal(dq_tensor_get_i64(elements, 0), 0);
+}
+
 // 1, 2, 3, 4 in bins of 2^-9: the share q is reached in a bin by its upper end.
 static void percentiles(void **state) {
   (void)state;
@@ -197,6 +227,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(scale_and_zero_point),
                                      cmocka_unit_test(numbers_on_the_grid),
                                      cmocka_unit_test(weights_and_biases),
+                                     cmocka_unit_test(biases_without_weights),
+                                     cmocka_unit_test(bias_of_no_scale),
                                      cmocka_unit_test(least_scales_of_weights),
                                      cmocka_unit_test(percentiles),
                                      cmocka_unit_test(integer_sum),
