@@ -18,7 +18,9 @@ static bool fits(const dq_node *node) {
 dq_status dq_form_average(dq_graph *copy, const dq_quantized_end *end, dq_error *error) {
   dq_quantized x;
   // A requantized sum is not the float average bit by bit, so nothing else may see what lies between.
-  if (!end->alone || !fits(end->node) || !dq_read_dequantize(end->node->inputs[0], false, &x)) return DQ_OK;
+  if (!end->alone || !fits(end->node) || !dq_read_dequantize(end->node->inputs[0], false, &x) ||
+      !dq_sums_are_usable(&x, NULL, &end->y))
+    return DQ_OK;
   char *op_type = dq_arena_printf(copy->arena, "Q%s", end->node->op_type);
   if (!op_type) return dq_fail_memory(error, 0);
   dq_value *inputs[] = {x.value, x.scale, x.zero_point, end->y.scale, end->y.zero_point};

@@ -115,7 +115,7 @@ dq_status dq_form_product(dq_graph *copy, const dq_quantized_end *end, dq_error 
   dq_node *node = end->node;
   product p;
   // Integer sums are not the float ones bit by bit, so nothing else may see what lies between.
-  if (!end->alone || !read_product(node, &p)) return DQ_OK;
+  if (!end->alone || !read_product(node, &p) || !dq_sums_are_usable(&p.x, &p.w, &end->y)) return DQ_OK;
   if (p.view.kind == DQ_TRANSPOSED_CONVOLUTION) return dq_form_transposed(copy, end, &p.x, &p.w, p.bias, error);
   if (!p.view.integer_step) return DQ_OK;
   dq_value *inputs[] = {p.x.value,      p.x.scale,    p.x.zero_point,    p.w.value, p.w.scale,
@@ -135,7 +135,9 @@ static bool is_ended(const dq_node *node, dq_product_kind kind) {
 
 dq_status dq_form_float_product(dq_graph *copy, dq_node *node, dq_error *error) {
   product p;
-  if (!read_product(node, &p) || !p.view.integer_step || is_ended(node, p.view.kind)) return DQ_OK;
+  if (!read_product(node, &p) || !p.view.integer_step || is_ended(node, p.view.kind) ||
+      !dq_sums_are_usable(&p.x, &p.w, NULL))
+    return DQ_OK;
   dq_attribute *attributes = node->attributes;
   int attribute_count = node->attribute_count;
   dq_value *inputs[] = {p.x.value, p.x.scale, p.x.zero_point, p.w.value, p.w.scale, p.w.zero_point, NULL, NULL, p.bias};

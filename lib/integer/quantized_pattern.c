@@ -7,11 +7,13 @@
 static bool is_8_bit(int type) { return type == DQ_U8 || type == DQ_I8; }
 
 // Scales for which the integer forms are the operators one by one: nothing overflows on the way.
+static bool is_usable(float scale) { return scale > 0x1p-100f && scale < 0x1p100f; }
+
 static bool are_usable(const dq_tensor *scale) {
   if (!scale || scale->type != DQ_F32 || scale->rank > 1 || !dq_tensor_count(scale)) return false;
   const float *values = scale->data;
   for (int64_t i = 0; i < dq_tensor_count(scale); i++)
-    if (!(values[i] > 0x1p-100f && values[i] < 0x1p100f)) return false;
+    if (!is_usable(values[i])) return false;
   return true;
 }
 
@@ -35,6 +37,17 @@ bool dq_read_dequantize(const dq_value *value, bool constant, dq_quantized *oper
       (dq_quantized){node->inputs[0], node->inputs[1], zero_point_of(node, scale, elements ? elements->type : 0)};
   if (!operand->zero_point) return false;
   return constant ? elements != NULL : dq_tensor_count(scale) == 1;
+}
+
+bool dq_sums_are_usable(const dq_quantized *x, const dq_quantized *w, const dq_quantized *y) {
+  static const float one = 1;
+  const float *scales = w ? w->scale->constant->data : &one, result = y ? dq_quantized_scale(y) : 1;
+  const int64_t count = w ? dq_tensor_count(w->scale->constant) : 1;
+  for (int64_t i = 0; i < count; i++) {
+    const float step = dq_quantized_scale(x) * scales[i];
+    if (!is_usable(step) || !is_usable(step / result)) return false;
+  }
+  return true;
 }
 
 bool dq_same_parameters(const dq_quantized *a, const dq_quantized *b) {

@@ -24,6 +24,9 @@ static inline int dq_quantized_type(const dq_quantized *operand) { return operan
 static inline float dq_quantized_scale(const dq_quantized *operand) {
   return *(const float *)operand->scale->constant->data;
 }
+// Whether sums of elements of x, each times an element of w (NULL: alone), can be scaled to float32, and to steps of y
+// (NULL: not), by factors that are neither tiny nor huge: an infinite one would make NaN of a sum of 0.
+bool dq_sums_are_usable(const dq_quantized *x, const dq_quantized *w, const dq_quantized *y);
 // Whether type, scale and zero point of both are equal, so that equal integers stand for equal numbers.
 bool dq_same_parameters(const dq_quantized *a, const dq_quantized *b);
 

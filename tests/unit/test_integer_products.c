@@ -154,6 +154,31 @@ static void averages_of_windows(network *n) {
   SET("kernel_shape", 3, 5);
   quantized_with(n, NODE(n, "Clip", y, number(n, -1), number(n, 1)), binary_parameters(n, -4));
 }
+// Scales whose product, or quotient by that of the result, float32 does not hold: 0 times infinity is no number.
+static void scales_out_of_range(void **state) {
+  (void)state;
+  static const float scales[][3] = {
+      {1e30f, 1e30f, 0.5f}, {1e30f, 1, 1e-30f}, {1e-30f, 1e-30f, 0.5f}, {1e30f, 1e30f, 0}};
+  static const int left[] = {2, 1, 2, 1}; // the second is scaled to float32
+  for (size_t i = 0; i < sizeof scales / sizeof *scales; i++) {
+    network n = open_network(i);
+    dq_value *x = input_with(&n, parameters(&n, scales[i][0], DQ_U8, 148), 2, (int64_t[]){3, 4});
+    dq_value *zero = last_node(&n)->inputs[2];
+    dq_value *w = dequantized_weight(&n, 2, (int64_t[]){4, 5}, -1);
+    *(float *)last_node(&n)->inputs[1]->constant->data = scales[i][1];
+    dq_value *zeros = NODE(&n, "Mul", x, number(&n, 0)), *p = number(&n, scales[i][0]);
+    dq_value *q = NODE(&n, "QuantizeLinear", zeros, p, zero);
+    dq_value *y = NODE(&n, "MatMul", NODE(&n, "DequantizeLinear", q, p, zero), w);
+    if (scales[i][2] > 0) quantized_with(&n, y, parameters(&n, scales[i][2], DQ_U8, 7));
+    else output(&n, y);
+    expect_exact(&n, left[i], "scales out of range");
+  }
+  network n = open_network(1);
+  dq_value *x = input_with(&n, parameters(&n, 1e30f, DQ_U8, 0), 4, (int64_t[]){1, 1, 2, 2});
+  quantized_with(&n, NODE(&n, "GlobalAveragePool", NODE(&n, "Relu", x)), parameters(&n, 1e-30f, DQ_U8, 0));
+  expect_exact(&n, 2, "an average out of range");
+}
+
 static void averages_of_planes(network *n) {
   dq_value *x = input_with(n, binary_parameters(n, -5), 4, (int64_t[]){2, 3, 8, 4});
   quantized_with(n, NODE(n, "GlobalAveragePool", x), binary_parameters(n, -6));
@@ -286,6 +311,7 @@ int main(void) {
       cmocka_unit_test(products),
       cmocka_unit_test(convolution_with_an_end),
       cmocka_unit_test(averages),
+      cmocka_unit_test(scales_out_of_range),
       cmocka_unit_test(averages_at_edges),
       cmocka_unit_test(float_product_by_hand),
       cmocka_unit_test(sums_that_leave_int32),
