@@ -301,6 +301,7 @@ static dq_status convert(work *w, dq_error *error) {
   const amp_options *options = w->options;
   const char *model = options->common.operands[0], *path = options->output.output;
   DQ_TRY(read_settings(options, w->graph, w->arena, &w->settings, error));
+  DQ_TRY(dq_complete_shapes(&w->settings.shapes, w->graph, w->data, w->arena, error));
   dq_status status = dq_amp_apply(w->graph, &w->settings, &w->report, w->context, error);
   if (status != DQ_OK) return dq_error_prefix(error, status, "%s", model);
   DQ_TRY(dq_onnx_save(w->graph, path, error));

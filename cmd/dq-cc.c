@@ -10,6 +10,7 @@
 #include "lib/codegen/verify.h"
 #include "lib/document/origin.h"
 #include "lib/report/report_codegen.h"
+#include "lib/session/complete_shapes.h"
 
 typedef struct cc_options {
   dq_common_options common;
@@ -159,7 +160,6 @@ static dq_status open_samples(work *w, dq_error *error) {
 }
 
 static dq_status verify(work *w, dq_error *error) {
-  DQ_TRY(open_samples(w, error));
   const dq_codegen_verify_options options = {.graph = w->graph,
                                              .shapes = w->shapes,
                                              .data = w->data,
@@ -195,6 +195,8 @@ static dq_status emit(work *w, cc_files *files, dq_error *error) {
   const cc_options *options = w->options;
   const char *header = files->paths[HEADER];
   DQ_TRY(dq_read_shapes(&options->shapes, w->graph, options->data.batch, w->arena, &w->shapes, error));
+  DQ_TRY(open_samples(w, error));
+  DQ_TRY(dq_complete_sizes(&w->shapes, w->graph, w->data, w->arena, error));
   const dq_codegen_options settings = {.session = {.shapes = w->shapes},
                                        .name = options->name,
                                        .header = file_part(header),

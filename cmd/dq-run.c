@@ -322,14 +322,14 @@ typedef struct pictures_job {
   const run_options *options;
   dq_runner runner;
   dq_data *data;
-  dq_tensor *alone;   // by value index of the graph: as one picture gives it; NULL: pictures run alone
+  dq_tensor *alone;   // by value index of the graph: as one picture gives it
   dq_tensor *outputs; // of one picture
   const dq_graph *graph;
 } pictures_job;
 
 static dq_status open_outputs(pictures_job *job, dq_arena *arena, dq_error *error) {
   int64_t wish = job->options->data.batch, batch = job->runner.batch;
-  if (batch != 1 && batch != wish) {
+  if (batch != 1 && wish > 1 && batch != wish) {
     dq_fail(error, DQ_UNSUPPORTED, "the network has a fixed batch of %" PRId64 ", expected %" PRId64, batch, wish);
     dq_error_hint(error, "use --batch %" PRId64, batch);
     return DQ_UNSUPPORTED;
@@ -342,7 +342,7 @@ static dq_status give_picture(pictures_job *job, int64_t picture, const dq_sampl
   dq_plan *plan = job->runner.session.plan;
   for (int i = 0; i < dq_plan_output_count(plan); i++) {
     const char *name = dq_plan_output_name(plan, i);
-    const dq_tensor *alone = job->alone ? &job->alone[dq_graph_find(job->graph, name)->index] : NULL;
+    const dq_tensor *alone = &job->alone[dq_graph_find(job->graph, name)->index];
     DQ_TRY(dq_batch_part(&job->outputs[i], dq_plan_output(plan, i), alone, job->runner.batch, picture, name, error));
   }
   dq_print_name(stdout, info->name);
@@ -385,11 +385,9 @@ static dq_status run_data(const run_options *options, dq_graph *graph, dq_arena 
   dq_data_arguments arguments = options->data;
   dq_recall_preset(&arguments, graph, context);
   DQ_TRY(dq_open_data(&job.data, &arguments, options->common.seed, context, error));
-  dq_status status = DQ_OK;
-  if (options->data.batch > 1) { // before the plan takes the weights away
-    runner_options.batch = options->data.batch;
-    status = dq_infer_alone(graph, &session->shapes, job.data, context, arena, &job.alone, error);
-  }
+  if (options->data.batch > 1) runner_options.batch = options->data.batch;
+  // Before the plan takes the weights away.
+  dq_status status = dq_infer_alone(graph, &session->shapes, job.data, context, arena, &job.alone, error);
   if (status == DQ_OK) status = dq_runner_open(&job.runner, graph, job.data, &runner_options, context, error);
   if (status == DQ_OK) status = open_outputs(&job, arena, error);
   if (status == DQ_OK) status = run_pictures(&job, arena, error);

@@ -46,7 +46,15 @@ bool dq_data_natural_shape(const dq_data *data, int *channels, int *height, int 
   return *height > 0 && *width > 0;
 }
 
+bool dq_data_sample_shape(const dq_data *data, dq_tensor *shape) {
+  *shape = (dq_tensor){0};
+  if (data->source) return data->source->shape && data->source->shape(data->state, data->input, shape);
+  return data->reader && data->reader->shape && data->reader->shape(data, shape);
+}
+
 static bool is_ready(const dq_data *data) { return data->source || (data->reader->ready && data->reader->ready(data)); }
+
+bool dq_data_is_pictures(const dq_data *data) { return !is_ready(data); }
 
 const char *dq_picture_shape_text(const dq_tensor *input, char *text, size_t size) {
   dq_tensor one = *input;

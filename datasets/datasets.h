@@ -49,6 +49,8 @@ typedef struct dq_data_source {
   dq_status (*read)(const void *state, int input, int64_t index, float *values, int64_t elements, dq_sample_info *info,
                     dq_error *error);
   void (*close)(void *state);
+  // As in dq_reader_functions: sets rank and dimensions of one sample of an input. NULL: samples have any size.
+  bool (*shape)(const void *state, int input, dq_tensor *shape);
 } dq_data_source;
 
 typedef struct dq_data_options {
@@ -95,6 +97,11 @@ const char *dq_data_class_name(const dq_data *data, int64_t label);
 // The size of the input for a model that leaves it open: the common size of all pictures, else the crop of the
 // preprocessing. False: there is neither.
 bool dq_data_natural_shape(const dq_data *data, int *channels, int *height, int *width);
+// Sets rank and dimensions of *shape to those of one sample, without the dimension that counts samples, of arrays that
+// the model gets as they are; when samples differ, those of the first. False: the data are pictures, which are brought
+// to the size of the model, or samples of any size.
+bool dq_data_sample_shape(const dq_data *data, dq_tensor *shape);
+bool dq_data_is_pictures(const dq_data *data); // whether samples are pictures, not arrays
 // The number of parts of data for several inputs, and part `part`; data for one input have one part, the data
 // themselves.
 int dq_data_part_count(const dq_data *data);

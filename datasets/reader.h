@@ -46,6 +46,9 @@ typedef struct dq_reader_functions {
   dq_status (*pixels)(const dq_data *data, int64_t index, dq_image *image, dq_error *error);
   // Elements that need no preprocessing, as those of arrays. NULL: the reader never has them.
   dq_status (*values)(const dq_data *data, int64_t index, float *values, dq_error *error);
+  // Sets rank and dimensions of one sample (dq_data_sample_shape); false: samples have the size of the model. NULL: as
+  // false.
+  bool (*shape)(const dq_data *data, dq_tensor *shape);
   // Checks whether the arrays fit the input of the model. NULL: every input fits.
   dq_status (*fits)(const dq_data *data, const dq_tensor *input, dq_error *error);
   bool (*ready)(const dq_data *data); // whether values() is called for this data, not pixels()

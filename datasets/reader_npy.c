@@ -122,6 +122,14 @@ static dq_status npy_values(const dq_data *data, int64_t index, float *values, d
   return DQ_OK;
 }
 
+static bool npy_shape(const dq_data *data, dq_tensor *shape) {
+  const npy_reader *reader = data->state;
+  if (reader->pictures) return false;
+  shape->rank = reader->values.rank - 1;
+  for (int i = 0; i < shape->rank; i++) shape->dims[i] = reader->values.dims[i + 1];
+  return true;
+}
+
 static dq_status npy_fits(const dq_data *data, const dq_tensor *input, dq_error *error) {
   const npy_reader *reader = data->state;
   const dq_tensor *values = &reader->values;
@@ -138,6 +146,7 @@ const dq_reader_functions dq_reader_npy = {.open = open_npy,
                                            .describe = describe_npy,
                                            .pixels = npy_pixels,
                                            .values = npy_values,
+                                           .shape = npy_shape,
                                            .fits = npy_fits,
                                            .ready = npy_ready,
                                            .close = close_npy};

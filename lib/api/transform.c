@@ -107,6 +107,7 @@ static dq_status amp(dq_model *model, const dq_model_amp_options *options, dq_ar
   DQ_TRY(dq_api_read_options(&given, sizeof given, options, error));
   DQ_TRY(read_amp(model, &given, arena, &settings, error));
   dq_data *data = given.check ? given.check->data : NULL;
+  DQ_TRY(dq_complete_shapes(&settings.shapes, model->graph, data, arena, error));
   dq_graph *original = dq_graph_copy(model->graph);
   if (!original) return dq_fail_memory(error, 0);
   dq_status status = dq_amp_apply(model->graph, &settings, &model->amp, &model->engine->context, error);

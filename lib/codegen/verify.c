@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "lib/process/child.h"
+#include "lib/base/budget.h"
 #include "lib/base/file.h"
 #include "lib/base/random.h"
 #include "lib/session/runner.h"
@@ -16,6 +17,7 @@ typedef struct verification {
   const dq_codegen_verify_options *options;
   const dq_context *context;
   char folder[256];
+  dq_input_shape *shapes; // those of the C, by input
   dq_runner runner;
   FILE *inputs, *expected;
   dq_codegen_comparison *comparison;
@@ -247,10 +249,23 @@ static dq_status verify(verification *v, dq_error *error) {
   return compare(v, error);
 }
 
+// The shapes that the C was made for, one for each of its inputs.
+static void set_shapes(const dq_codegen *made, dq_input_shape *shapes) {
+  for (int i = 0; i < made->input_count; i++) {
+    const dq_tensor *tensor = &made->inputs[i].tensor;
+    shapes[i] = (dq_input_shape){.name = made->inputs[i].name, .rank = tensor->rank};
+    memcpy(shapes[i].dims, tensor->dims, sizeof shapes[i].dims);
+  }
+}
+
 // A runner of the data, or a session whose inputs are filled with noise.
 static dq_status open_executor(verification *v, dq_error *error) {
   const dq_codegen_verify_options *options = v->options;
-  const dq_runner_options runner = {.session = {.shapes = options->shapes}, .batch = options->shapes.batch};
+  v->shapes = dq_context_alloc(v->context, (size_t)v->made->input_count * sizeof *v->shapes + 1);
+  if (!v->shapes) return dq_fail_memory(error, sizeof *v->shapes);
+  set_shapes(v->made, v->shapes);
+  const dq_shape_request shapes = {options->shapes.batch, v->shapes, v->made->input_count};
+  const dq_runner_options runner = {.session = {.shapes = shapes}, .batch = options->shapes.batch};
   if (options->data) return dq_runner_open(&v->runner, options->graph, options->data, &runner, v->context, error);
   v->runner.batch = 1;
   return dq_session_open(&v->runner.session, options->graph, &runner.session, v->context, error);
@@ -266,6 +281,7 @@ dq_status dq_codegen_verify(dq_codegen_comparison *comparison, const dq_codegen 
   dq_status status = open_executor(&v, error);
   if (status == DQ_OK) status = verify(&v, error);
   dq_runner_close(&v.runner);
+  dq_budget_free(v.shapes);
   remove_folder(&v);
   return status;
 }

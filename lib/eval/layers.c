@@ -170,8 +170,6 @@ static dq_status run_job(compare_job *job, const dq_graph *reference, const dq_g
   if (!job->kept) return dq_fail_memory(error, sizeof *job->kept);
   DQ_TRY(open_side(job, &job->reference, reference, false, options, arena, error));
   DQ_TRY(open_side(job, &job->candidate, candidate, true, options, arena, error));
-  if (job->reference.batch != 1 || job->candidate.batch != 1)
-    return dq_fail(error, DQ_UNSUPPORTED, "models with a fixed batch above 1 cannot be compared");
   dq_status status = dq_runner_check_share(&job->candidate, &job->reference, error);
   if (status != DQ_OK) return dq_error_prefix(error, status, "%s and %s", candidate->path, reference->path);
   return run_pictures(job, options->pictures, error);

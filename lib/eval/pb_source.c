@@ -169,4 +169,14 @@ static dq_status read_pb(const void *state, int input, int64_t index, float *val
   return DQ_OK;
 }
 
-const dq_data_source dq_pb_source = {.prefix = "pb:", .open = open_pb, .read = read_pb, .close = close_pb};
+static bool pb_shape(const void *state, int input, dq_tensor *shape) {
+  const pb_state *source = state;
+  const dq_tensor *tensor = source->sets->tensors[input];
+  const int counted = source->sets->whole ? 0 : 1;
+  shape->rank = tensor->rank - counted;
+  for (int i = 0; i < shape->rank; i++) shape->dims[i] = tensor->dims[i + counted];
+  return true;
+}
+
+const dq_data_source dq_pb_source = {
+    .prefix = "pb:", .open = open_pb, .read = read_pb, .close = close_pb, .shape = pb_shape};

@@ -125,10 +125,19 @@ static dq_status check_given(const dq_value *input, const dq_input_shape *given,
   return DQ_OK;
 }
 
+// Whether the request frees the input from the batch that the graph declares for it.
+static bool has_any_batch(const dq_graph *graph, const dq_value *input, const dq_shape_request *request) {
+  int i = 0;
+  for (const dq_input_shape *given; (given = next_given(request, graph, input, &i));)
+    if (given->any_batch) return true;
+  return false;
+}
+
 // What dimension `i` has: as given, as declared, as remembered, and the batch that the request says; -1: not known.
 static int64_t dimension_of(const dq_graph *graph, const dq_value *input, const dq_shape_request *request, int i) {
   int64_t size = dq_input_given(graph, input, request, i);
-  if (size < 0 && input->rank >= 0) size = input->dims[i].size;
+  bool is_free = i == 0 && has_any_batch(graph, input, request);
+  if (size < 0 && input->rank >= 0 && !is_free) size = input->dims[i].size;
   if (size < 0 && i == 0) return request && request->batch ? request->batch : 1;
   if (size < 0 && input->usual && input->usual[i] > 0) size = input->usual[i];
   return size;

@@ -16,7 +16,8 @@ typedef struct dq_input_shape {
   const char *name;          // of the input; "": the only input
   int rank;                  // number of sizes
   int64_t dims[DQ_MAX_RANK]; // -1: this size is not given
-  bool last; // true: when `rank` is less than that of the input, these are the sizes of its last dimensions
+  bool any_batch; // true: the first dimension is the batch of the request, also where the graph declares another one
+  bool last;      // true: when `rank` is less than that of the input, these are the sizes of its last dimensions
 } dq_input_shape;
 
 // Parses "name=1,3,224,224", or "1,3,224,224" for the only input (name ""). N, * and ? stand for a size that is not

@@ -2,12 +2,26 @@
 
 #include <inttypes.h>
 
+// Of a run of `batch` samples, whose number the model fixes: the part of one in each value that has one.
+static void divide_values(dq_tensor *tensors, const dq_graph *graph, int64_t batch) {
+  for (int i = 0; i < graph->value_count; i++) {
+    dq_tensor *tensor = &tensors[i];
+    if (graph->values[i]->constant || tensor->rank < 1 || tensor->dims[0] % batch) continue;
+    tensor->dims[0] /= batch;
+    tensor->data = NULL;
+  }
+}
+
 dq_status dq_infer_alone(const dq_graph *graph, const dq_shape_request *shapes, dq_data *data,
                          const dq_context *context, dq_arena *arena, dq_tensor **tensors, dq_error *error) {
   dq_shape_request one = *shapes;
   one.batch = 1;
   DQ_TRY(dq_complete_shapes(&one, graph, data, arena, error));
-  return dq_infer(graph, &one, DQ_INFER_TOLERANT, context, arena, tensors, error);
+  DQ_TRY(dq_infer(graph, &one, DQ_INFER_TOLERANT, context, arena, tensors, error));
+  dq_fed_inputs inputs;
+  if (data && dq_inputs_open(&inputs, graph, &one, data, arena, NULL) == DQ_OK && inputs.batch > 1)
+    divide_values(*tensors, graph, inputs.batch);
+  return DQ_OK;
 }
 
 // Whether the first dimension, and no other, is so many times that of one picture.

@@ -5,7 +5,8 @@
 #include "lib/session/runner.h"
 
 // Infers the shapes of all values in a run of one picture, by value index, into *tensors, in the arena. Sizes that the
-// model leaves open come from `shapes`, then from the data. Statuses as dq_infer.
+// model leaves open come from `shapes`, then from the data. A model that fixes its batch, above 1, is inferred at that
+// batch, by which first dimensions are divided. Statuses as dq_infer.
 dq_status dq_infer_alone(const dq_graph *graph, const dq_shape_request *shapes, dq_data *data,
                          const dq_context *context, dq_arena *arena, dq_tensor **tensors, dq_error *error);
 // Sets *part to the part of picture `picture` (from 0) in `tensor`, a value of a run of `batch` pictures; `alone` is

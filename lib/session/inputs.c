@@ -135,8 +135,24 @@ static dq_status set_shape(dq_fed_input *input, const dq_tensor *tensor, bool wh
   return DQ_OK;
 }
 
+// Whether the input is declared as one picture in colour, C x H x W or H x W x C.
+static bool is_one_picture(const dq_value *value) {
+  return value->rank == 3 && (value->dims[0].size == 3 || (value->dims[0].size != 1 && value->dims[2].size == 3));
+}
+
+// Whether a sample has all sizes of the input: then no dimension of it counts samples.
+static bool is_whole(const dq_fed_input *input, const dq_tensor *tensor) {
+  dq_tensor sample;
+  if (!input->data) return false;
+  if (dq_data_is_pictures(input->data)) return is_one_picture(input->value);
+  return tensor->rank > 0 && tensor->dims[0] != 1 && dq_data_sample_shape(input->data, &sample) &&
+         dq_tensor_same_shape(&sample, tensor);
+}
+
 dq_status dq_inputs_set_shapes(dq_fed_inputs *inputs, const dq_tensor *const *tensors, int64_t batch, dq_error *error) {
   int64_t wish = batch > 0 ? batch : 1, common = common_batch(tensors, inputs->count, wish);
+  for (int i = 0; i < inputs->count; i++)
+    if (is_whole(&inputs->items[i], tensors[i])) common = 0;
   for (int i = 0; i < inputs->count; i++) DQ_TRY(set_shape(&inputs->items[i], tensors[i], !common, error));
   if (!common && wish > 1) return fail_whole(inputs, tensors, wish, error);
   inputs->batch = common ? common : 1;

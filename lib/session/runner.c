@@ -5,37 +5,6 @@
 
 #include "lib/base/budget.h"
 
-// The sizes of pictures for an input of rank 4, where the model leaves them open and remembers none.
-static bool natural_shape(const dq_value *input, const dq_data *data, dq_input_shape *shape) {
-  int channels, height, width;
-  int64_t sizes[4];
-  if (input->rank != 4 || !dq_data_natural_shape(data, &channels, &height, &width)) return false;
-  for (int i = 0; i < 4; i++) sizes[i] = input->dims[i].size;
-  bool open = false, last = dq_channels_last(4, sizes);
-  const int64_t natural[] = {-1, last ? height : channels, last ? width : height, last ? channels : width};
-  *shape = (dq_input_shape){.name = input->name, .rank = 4};
-  for (int i = 0; i < 4; i++) {
-    bool known = sizes[i] >= 0 || (input->usual && input->usual[i] > 0);
-    shape->dims[i] = known ? -1 : natural[i];
-    open |= shape->dims[i] >= 0;
-  }
-  return open;
-}
-
-dq_status dq_complete_shapes(dq_shape_request *request, const dq_graph *graph, dq_data *data, dq_arena *arena,
-                             dq_error *error) {
-  dq_fed_inputs inputs;
-  if (!data || dq_inputs_match(&inputs, graph, data, arena, NULL) != DQ_OK) return DQ_OK; // said by dq_runner_open
-  dq_input_shape *shapes = DQ_NEW_ARRAY(arena, request->input_count + inputs.count, dq_input_shape);
-  if (!shapes) return dq_fail_memory(error, sizeof *shapes);
-  if (request->input_count) memcpy(shapes, request->inputs, (size_t)request->input_count * sizeof *shapes);
-  for (int i = 0; i < inputs.count; i++) // behind what the user gave, which wins
-    if (natural_shape(inputs.items[i].value, inputs.items[i].data, &shapes[request->input_count]))
-      request->input_count++;
-  request->inputs = shapes;
-  return DQ_OK;
-}
-
 static dq_status open_session(dq_runner *runner, const dq_graph *graph, const dq_runner_options *options,
                               dq_error *error) {
   dq_session_options session = options->session;

@@ -3,6 +3,7 @@
 #ifndef DQ_SESSION_RUNNER_H
 #define DQ_SESSION_RUNNER_H
 
+#include "lib/session/complete_shapes.h"
 #include "lib/session/inputs.h"
 #include "lib/session/session.h"
 
@@ -74,10 +75,5 @@ dq_status dq_runner_each(dq_runner *runner, const dq_picture_range *range, dq_ru
 // The input for the main part of the data (dq_data_main_part), to whose pictures the labels belong; owned by the
 // runner.
 const dq_tensor *dq_runner_main_input(const dq_runner *runner);
-// Adds to the request the natural size of the pictures (dq_data_natural_shape) for inputs that leave a size open which
-// neither the request gives nor the model records. `data` may be NULL. request->inputs is then a new array in the
-// arena. DQ_SYSTEM: there is no memory.
-dq_status dq_complete_shapes(dq_shape_request *request, const dq_graph *graph, dq_data *data, dq_arena *arena,
-                             dq_error *error);
 
 #endif

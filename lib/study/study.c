@@ -44,6 +44,7 @@ static dq_status find_sensitivity(dq_data *data, dq_study *study, const dq_conte
                                   dq_error *error) {
   dq_int8_options int8 = dq_int8_defaults();
   int8.shapes = study->shapes;
+  DQ_TRY(dq_complete_shapes(&int8.shapes, study->graph, data, arena, error));
   dq_sensitivity_options settings = {.int8 = &int8};
   dq_status status = dq_sensitivity_measure(&study->sensitivity, study->graph, data, &settings, context, arena, error);
   return status == DQ_OK ? DQ_OK : dq_error_prefix(error, status, "%s", study->path);
@@ -85,40 +86,57 @@ static dq_status look_at_ranges(const dq_study_options *options, dq_data *data, 
   return DQ_OK;
 }
 
-static dq_status measure(const dq_study_options *options, dq_study *study, const dq_context *context, dq_arena *arena,
-                         dq_error *error) {
-  if (!options->data) return options->overflow ? audit(options, NULL, study, context, arena, error) : DQ_OK;
+static dq_status open_data(const dq_study_options *options, dq_data **data, dq_study *study, const dq_context *context,
+                           dq_error *error) {
+  *data = NULL;
+  if (!options->data) return DQ_OK;
   dq_data_options wanted = *options->data;
   if (options->sensitivity && !wanted.limit) wanted.limit = SENSITIVITY_PICTURES;
   dq_apply_stored_preset(&wanted, study->graph, context);
-  dq_data *data = NULL;
-  DQ_TRY(dq_data_open(&data, &wanted, context, error));
-  study->skipped = dq_data_skipped(data);
+  DQ_TRY(dq_data_open(data, &wanted, context, error));
+  study->skipped = dq_data_skipped(*data);
+  return DQ_OK;
+}
+
+static dq_status measure(const dq_study_options *options, dq_data *data, dq_study *study, const dq_context *context,
+                         dq_arena *arena, dq_error *error) {
+  if (!data) return options->overflow ? audit(options, NULL, study, context, arena, error) : DQ_OK;
   dq_status status = options->overflow      ? audit(options, data, study, context, arena, error)
                      : options->sensitivity ? find_sensitivity(data, study, context, arena, error)
                                             : DQ_OK;
   bool compares = study->reference || !(options->overflow || options->sensitivity);
   if (status == DQ_OK && compares) status = measure_on(options, data, study, context, arena, error);
   if (status == DQ_OK && options->ranges) status = look_at_ranges(options, data, study, context, arena, error);
-  dq_data_free(data);
   return status;
+}
+
+// Costs, at the sizes that are given, else at those of the data.
+static dq_status count(const dq_study_options *options, dq_data *data, dq_study *study, const dq_context *context,
+                       dq_arena *arena, dq_error *error) {
+  const dq_graph *graph = study->graph;
+  if (!options->several) DQ_TRY(dq_input_names(&graph, 1, &study->shapes, error));
+  DQ_TRY(dq_complete_sizes(&study->shapes, graph, data, arena, error));
+  const dq_shape_request *request = study->shapes.input_count ? &study->shapes : NULL;
+  dq_status status = dq_cost_analyse(&study->cost, graph, request, context, arena, error);
+  if (status != DQ_OK) return dq_error_prefix(error, status, "%s", study->path);
+  DQ_TRY(dq_weights_find_odd(graph, arena, &study->odd_weights, &study->odd_weight_count, error));
+  if (!study->cost.macs_complete)
+    dq_message(context, DQ_WARNING, "%s: shapes of some nodes are not known, MACs are a lower bound", study->path);
+  return DQ_OK;
 }
 
 dq_status dq_study_run(dq_study *study, const char *path, dq_graph *reference, const dq_study_options *options,
                        const dq_context *context, dq_arena *arena, dq_error *error) {
   *study = (dq_study){.path = path, .reference = reference, .shapes = options->shapes};
   DQ_TRY(dq_model_open(&study->graph, path, context, error));
-  const dq_graph *graph = study->graph;
-  if (!options->several) DQ_TRY(dq_input_names(&graph, 1, &study->shapes, error));
   if (reference) DQ_TRY(dq_sizes_share(study->graph, reference, error));
   if (reference) DQ_TRY(dq_sizes_share(reference, study->graph, error));
-  const dq_shape_request *request = options->shapes.input_count ? &study->shapes : NULL;
-  dq_status status = dq_cost_analyse(&study->cost, study->graph, request, context, arena, error);
-  if (status != DQ_OK) return dq_error_prefix(error, status, "%s", path);
-  DQ_TRY(dq_weights_find_odd(study->graph, arena, &study->odd_weights, &study->odd_weight_count, error));
-  if (!study->cost.macs_complete)
-    dq_message(context, DQ_WARNING, "%s: shapes of some nodes are not known, MACs are a lower bound", path);
-  return measure(options, study, context, arena, error);
+  dq_data *data;
+  DQ_TRY(open_data(options, &data, study, context, error));
+  dq_status status = count(options, data, study, context, arena, error);
+  if (status == DQ_OK) status = measure(options, data, study, context, arena, error);
+  dq_data_free(data);
+  return status;
 }
 
 void dq_study_deinit(dq_study *study) {

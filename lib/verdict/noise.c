@@ -44,7 +44,8 @@ static dq_status read_noise(const void *state, int input, int64_t index, float *
 
 static void close_noise(void *state) { free(state); }
 
-static const dq_data_source noise_source = {"noise:", open_noise, read_noise, close_noise};
+static const dq_data_source noise_source = {
+    .prefix = "noise:", .open = open_noise, .read = read_noise, .close = close_noise};
 
 // Inputs without an initializer.
 static int count_inputs(const dq_graph *graph) {

@@ -55,11 +55,12 @@ setup() {
 }
 
 @test "--batch: a model of two pictures at a time takes no other number" {
-  for batch in 1 3; do
-    gives 4 dq-run "$models/small.onnx" --data "npy:$x" --shape x=2,3,8,8 --batch $batch
-    has "small.onnx: the network has a fixed batch of 2, expected $batch"
-    has "hint: use --batch 2"
-  done
+  gives 4 dq-run "$models/small.onnx" --data "npy:$x" --shape x=2,3,8,8 --batch 3
+  has "small.onnx: the network has a fixed batch of 2, expected 3"
+  has "hint: use --batch 2"
+  dq-run "$models/small.onnx" --data "npy:$x" --shape x=2,3,8,8 >two.txt
+  dq-run "$models/small.onnx" --data "npy:$x" >one.txt
+  cmp one.txt two.txt
 }
 
 @test "--batch: a network of two pictures is judged two by two, whatever the number asked for" {

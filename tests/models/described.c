@@ -85,7 +85,7 @@ static void declare(description *d, bool is_input, char **words, int count) {
   dq_dimension *dims = DQ_NEW_ARRAY(d->graph->arena, count, dq_dimension);
   for (int i = 1; i < count; i++) {
     dims[i - 1].size = atoll(words[i]);
-    dims[i - 1].symbol = dims[i - 1].size < 0 ? "N" : NULL;
+    dims[i - 1].symbol = dims[i - 1].size == -1 ? "N" : NULL;
   }
   value->type = DQ_F32, value->rank = count > 1 ? count - 1 : -1, value->dims = dims;
   if (is_input) value->is_input = true, d->graph->inputs = appended(d, d->graph->inputs, &d->graph->input_count, value);

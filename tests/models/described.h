@@ -4,7 +4,7 @@
 
 // make_models --describe TEXT MODEL: writes the model that the text describes. Lines:
 //   opset = VERSION                  13 where no line says so
-//   input NAME DIM...                a float32 input; DIM -1 is the batch
+//   input NAME DIM...                a float32 input; DIM -1 is the batch, -2 another open size
 //   output NAME DIM...               without dimensions: of any shape
 //   NAME[,NAME...] = OPERATOR OPERAND... [ATTRIBUTE=VALUE...]
 // An operand is the name of a value, - for none, or a constant: w(DIMS) random numbers whose sums over all but the

@@ -59,7 +59,7 @@ static dq_graph *make_graph(float factor, bool copies) {
 static double decibels(double signal, double noise) { return 10 * log10(signal / noise); }
 
 static dq_data *open_data(const char *spec, const dq_context *context) {
-  static const dq_data_source source = {"two:", open_two, read_two, close_two};
+  static const dq_data_source source = {.prefix = "two:", .open = open_two, .read = read_two, .close = close_two};
   const dq_data_options open = {.spec = spec, .sources = &source, .source_count = 1};
   dq_data *data;
   assert_int_equal(dq_data_open(&data, &open, context, NULL), DQ_OK);
