@@ -362,7 +362,7 @@ dq_status dq_tucker_apply(dq_graph *graph, const dq_tucker_options *options, dq_
                           dq_error *error) {
   memset(report, 0, sizeof *report);
   DQ_TRY(check_options(options, error));
-  DQ_TRY(dq_check_nodes(graph, options->context, error));
+  DQ_TRY((options->macs_share > 0 ? dq_check_all_run : dq_check_nodes)(graph, options->context, error));
   work w = {.graph = graph, .options = options, .scratch = dq_context_arena(options->context)};
   if (!w.scratch) return dq_fail_memory(error, sizeof(dq_tucker_job));
   dq_origin *origin = dq_origin_begin(graph, "dq-tucker");

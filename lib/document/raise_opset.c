@@ -355,9 +355,9 @@ static void raise_ir_version(dq_graph *graph, int64_t to) {
 dq_status dq_raise_opset(dq_graph *graph, int64_t to, const dq_context *context, dq_error *error) {
   int64_t from = dq_graph_opset(graph, "");
   if (to <= from) return DQ_OK;
-  if (from < DQ_OPSET_OLDEST || to > DQ_OPSET_NEWEST || graph->has_functions)
+  if (from < DQ_OPSET_OLDEST || to > DQ_OPSET_NEWEST || graph->function_count)
     return dq_fail(error, DQ_UNSUPPORTED, "opset %" PRId64 "%s cannot be raised to %" PRId64, from,
-                   graph->has_functions ? " of a model with functions of its own" : "", to);
+                   graph->function_count ? " of a model with functions of its own" : "", to);
   dq_arena *arena = dq_context_arena(context);
   if (!arena) return dq_fail_memory(error, 0);
   dq_tensor *tensors = NULL;

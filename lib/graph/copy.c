@@ -60,7 +60,10 @@ static bool fill_copy(dq_graph *copy, const dq_graph *graph) {
   copy->properties =
       dq_arena_copy(copy->arena, graph->properties, (size_t)graph->property_count * sizeof *graph->properties);
   copy->property_count = graph->property_count;
-  return copy->inputs && copy->outputs && copy->opsets && copy->properties;
+  copy->functions =
+      dq_arena_copy(copy->arena, graph->functions, (size_t)graph->function_count * sizeof *graph->functions);
+  copy->function_count = graph->function_count;
+  return copy->inputs && copy->outputs && copy->opsets && copy->properties && copy->functions;
 }
 
 dq_graph *dq_graph_copy(const dq_graph *graph) {
@@ -69,7 +72,6 @@ dq_graph *dq_graph_copy(const dq_graph *graph) {
   copy->path = graph->path;
   copy->name = graph->name;
   copy->ir_version = graph->ir_version;
-  copy->has_functions = graph->has_functions;
   copy->document = graph->document; // which frees it
   if (fill_copy(copy, graph) && dq_graph_index(copy, true, NULL) == DQ_OK) return copy;
   dq_graph_free(copy);

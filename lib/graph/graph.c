@@ -184,6 +184,13 @@ dq_status dq_graph_set_opset(dq_graph *graph, const char *domain, int64_t versio
   return DQ_OK;
 }
 
+bool dq_graph_calls_function(const dq_graph *graph, const dq_node *node) {
+  for (int i = 0; i < graph->function_count; i++)
+    if (!strcmp(graph->functions[i].name, node->op_type) && !strcmp(graph->functions[i].domain, node->domain))
+      return true;
+  return false;
+}
+
 const char *dq_graph_property(const dq_graph *graph, const char *key) {
   for (int i = 0; i < graph->property_count; i++)
     if (!strcmp(graph->properties[i].key, key)) return graph->properties[i].value;

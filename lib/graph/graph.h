@@ -92,6 +92,11 @@ typedef struct dq_opset {
   int64_t version;
 } dq_opset;
 
+// A function that the model brings and its nodes may call.
+typedef struct dq_function {
+  const char *domain, *name;
+} dq_function;
+
 typedef struct dq_property {
   const char *key, *value;
 } dq_property;
@@ -115,7 +120,8 @@ struct dq_graph {
   int output_count;
   dq_value **initializers;
   int initializer_count, initializer_capacity;
-  bool has_functions;           // the model brings functions of its own
+  dq_function *functions; // of the model, which nodes may call
+  int function_count;
   struct dq_names *names;       // finds values by name
   struct dq_names *node_names;  // finds nodes by name; NULL until the first fresh name after dq_graph_index
   bool has_replacements;        // some value has a replacement
@@ -154,6 +160,9 @@ void dq_graph_remove_constant(dq_graph *graph, dq_value *value);
 const char *dq_graph_fresh_name(dq_graph *graph, const char *base);
 
 // ---- Nodes ----
+
+// Whether the node calls a function that the model brings.
+bool dq_graph_calls_function(const dq_graph *graph, const dq_node *node);
 
 // Inserts a node of the domain ai.onnx in front of position `at` (graph->node_count: at the end). Producers
 // and users are known from the next dq_graph_index on. The time grows with the number of nodes after the new one. NULL:

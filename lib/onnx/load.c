@@ -135,6 +135,20 @@ static dq_status read_opsets(dq_graph *graph, const Onnx__ModelProto *model, dq_
   return DQ_OK;
 }
 
+// Bodies stay in the document. A function may stand for an operator of ONNX, as calls find functions first.
+static dq_status read_functions(dq_graph *graph, const Onnx__ModelProto *model, dq_error *error) {
+  graph->functions = DQ_NEW_ARRAY(graph->arena, model->n_functions, dq_function);
+  if (!graph->functions) return dq_fail_memory(error, model->n_functions * sizeof *graph->functions);
+  for (size_t i = 0; i < model->n_functions; i++) {
+    const char *domain = model->functions[i]->domain, *name = model->functions[i]->name;
+    if (!domain || !domain[0] || !strcmp(domain, "ai.onnx"))
+      return dq_fail(error, DQ_UNSUPPORTED, "function '%s' of the model has the domain of the operators of ONNX",
+                     name ? name : "");
+    graph->functions[graph->function_count++] = (dq_function){domain, name ? name : ""};
+  }
+  return DQ_OK;
+}
+
 static dq_status read_header(dq_graph *graph, const Onnx__ModelProto *model, dq_error *error) {
   if (!model->graph) return dq_fail(error, DQ_BAD_INPUT, "not an ONNX model: it has no graph");
   graph->ir_version = model->has_ir_version ? model->ir_version : 0;
@@ -142,7 +156,7 @@ static dq_status read_header(dq_graph *graph, const Onnx__ModelProto *model, dq_
     return dq_fail(error, graph->ir_version <= 0 ? DQ_BAD_INPUT : DQ_UNSUPPORTED,
                    "IR version %" PRId64 ", supported are %d to %d", graph->ir_version, DQ_IR_OLDEST, DQ_IR_NEWEST);
   DQ_TRY(read_opsets(graph, model, error));
-  graph->has_functions = model->n_functions > 0;
+  DQ_TRY(read_functions(graph, model, error));
   graph->name = model->graph->name ? model->graph->name : "";
   graph->property_count = (int)model->n_metadata_props;
   graph->properties = DQ_NEW_ARRAY(graph->arena, model->n_metadata_props, dq_property);

@@ -69,7 +69,12 @@ static dq_status unsupported_operator(const dq_graph *graph, const dq_node *node
                            "as onnxsim does with --overwrite-input-shape");
     return DQ_UNSUPPORTED;
   }
-  return dq_fail(error, DQ_UNSUPPORTED, "operator %s of domain '%s' is not supported", node->op_type, node->domain);
+  if (!dq_graph_calls_function(graph, node))
+    return dq_fail(error, DQ_UNSUPPORTED, "operator %s of domain '%s' is not supported", node->op_type, node->domain);
+  dq_fail(error, DQ_UNSUPPORTED, "%s of domain '%s' is a function of the model, and functions are not run",
+          node->op_type, node->domain);
+  dq_error_hint(error, "put its nodes in place of the calls, as onnx.inliner.inline_local_functions does in Python");
+  return DQ_UNSUPPORTED;
 }
 
 // None of those that may be any number can be left out, but for zero points of com.microsoft.

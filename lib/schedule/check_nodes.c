@@ -53,3 +53,13 @@ dq_status dq_check_nodes(const dq_graph *graph, const dq_context *context, dq_er
   dq_arena_free(arena);
   return status;
 }
+
+dq_status dq_check_all_run(const dq_graph *graph, const dq_context *context, dq_error *error) {
+  DQ_TRY(dq_check_nodes(graph, context, error));
+  for (int n = 0; n < graph->node_count; n++) {
+    const dq_operator *row;
+    int version;
+    if (!graph->nodes[n]->removed) DQ_TRY(dq_operator_resolve(graph, graph->nodes[n], context, &row, &version, error));
+  }
+  return DQ_OK;
+}

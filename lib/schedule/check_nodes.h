@@ -13,4 +13,8 @@
 // version of an operator is not supported, and its form differs from that of the versions that are.
 dq_status dq_check_nodes(const dq_graph *graph, const dq_context *context, dq_error *error);
 
+// Checks that dq runs the operators of all nodes. DQ_UNSUPPORTED names the first node that it does not run; also
+// statuses of dq_check_nodes.
+dq_status dq_check_all_run(const dq_graph *graph, const dq_context *context, dq_error *error);
+
 #endif

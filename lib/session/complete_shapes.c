@@ -92,7 +92,8 @@ static void free_batch(dq_shape_request *request, dq_input_shape *shapes, const 
   freed.batch = request->batch > 0 ? request->batch : 1;
   if (declared <= 1 || declared == freed.batch) return;
   for (int i = 0; i < inputs.count; i++)
-    shapes[freed.input_count++] = (dq_input_shape){.name = inputs.items[i].value->name, .any_batch = true, .last = true};
+    shapes[freed.input_count++] =
+        (dq_input_shape){.name = inputs.items[i].value->name, .any_batch = true, .last = true};
   if (runs_at_any_batch(graph, request, declared, &freed, arena)) request->input_count = freed.input_count;
 }
 

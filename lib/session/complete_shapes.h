@@ -11,10 +11,10 @@
 // request->inputs is a new array in the arena. DQ_SYSTEM: there is no memory.
 dq_status dq_complete_sizes(dq_shape_request *request, const dq_graph *graph, dq_data *data, dq_arena *arena,
                             dq_error *error);
-// Does what dq_complete_sizes does. Where the graph declares a batch above 1 for all inputs, and the request gives none,
-// also adds that the inputs may have any batch, if the graph runs as well at the batch of the request (0: 1): each value
-// then has a first dimension in proportion to the batch, or depends on shapes alone. Takes the time of two inferences of
-// shapes where the graph declares such a batch. DQ_SYSTEM: there is no memory.
+// Does what dq_complete_sizes does. Where the graph declares a batch above 1 for all inputs, and the request gives
+// none, also adds that the inputs may have any batch, if the graph runs as well at the batch of the request (0: 1):
+// each value then has a first dimension in proportion to the batch, or depends on shapes alone. Takes the time of two
+// inferences of shapes where the graph declares such a batch. DQ_SYSTEM: there is no memory.
 dq_status dq_complete_shapes(dq_shape_request *request, const dq_graph *graph, dq_data *data, dq_arena *arena,
                              dq_error *error);
 

@@ -27,8 +27,9 @@ dq_status dq_inputs_match(dq_fed_inputs *inputs, const dq_graph *graph, dq_data 
                           dq_error *error);
 // Sets the shapes (tensors[i] is that of items[i]) and inputs->batch. The first dimensions of the inputs count samples
 // when all are equal; otherwise none does, and every input is one sample. None does either where the array of a sample
-// has all sizes of an input, or an input declared as C x H x W or H x W x C with 3 channels gets pictures. `batch` is the number of samples that the
-// caller asks for. DQ_UNSUPPORTED: an input has no elements, or `batch` is above 1 and no dimension counts samples.
+// has all sizes of an input, or an input declared as C x H x W or H x W x C with 3 channels gets pictures. `batch` is
+// the number of samples that the caller asks for. DQ_UNSUPPORTED: an input has no elements, or `batch` is above 1 and
+// no dimension counts samples.
 dq_status dq_inputs_set_shapes(dq_fed_inputs *inputs, const dq_tensor *const *tensors, int64_t batch, dq_error *error);
 // Calls dq_inputs_match and dq_inputs_set_shapes, with the shapes that the inputs of the graph have under the request
 // `shapes` (dq_input_tensor, whose statuses it returns too).

@@ -103,6 +103,17 @@ static void warn_of_policy(const dq_policy *policy, const dq_graph *graph, const
   }
 }
 
+static void warn_of_functions(const dq_graph *graph, const dq_context *context) {
+  int calls = 0;
+  for (int n = 0; n < graph->node_count; n++) calls += dq_graph_calls_function(graph, graph->nodes[n]);
+  if (!calls) return;
+  dq_message(
+      context, DQ_WARNING,
+      "%d node%s function%s of the model, which stay%s in float32; onnx.inliner.inline_local_functions puts their "
+      "nodes in place of the calls",
+      calls, calls == 1 ? " calls a" : "s call", calls == 1 ? "" : "s", calls == 1 ? "s" : "");
+}
+
 // Names that nothing has.
 static dq_status check_names(const dq_amp_options *options, const dq_graph *graph, const dq_context *context,
                              dq_error *error) {
@@ -117,6 +128,7 @@ static dq_status check_names(const dq_amp_options *options, const dq_graph *grap
 dq_status dq_amp_apply(dq_graph *graph, const dq_amp_options *options, dq_amp_report *report, const dq_context *context,
                        dq_error *error) {
   DQ_TRY(check_names(options, graph, context, error));
+  warn_of_functions(graph, context);
   dq_origin *origin = dq_origin_begin(graph, "dq-amp"); // values keep their names and meaning
   if (!origin) return dq_fail_memory(error, 0);
   dq_status status = dq_amp_convert(graph, options, report, context, error);

@@ -147,6 +147,7 @@ dq_status dq_int8_apply(dq_graph *graph, dq_data *data, const dq_int8_options *o
   if (report->nothing_to_do) return DQ_OK;
   if (!data && !options->table)
     return dq_fail(error, DQ_USAGE, "neither data nor a calibration table is given, expected one of them");
+  if (!options->table) DQ_TRY(dq_check_all_run(graph, context, error)); // before operators are looked for
   bool mixed = !options->table && leaves_any(options->precision);
   return (mixed ? apply_mixed : apply)(graph, data, options, report, context, error);
 }
