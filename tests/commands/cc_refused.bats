@@ -69,11 +69,12 @@ END
 }
 
 @test "a file that ends too early is refused, or is a valid model, and nothing is written else" {
-  local bytes size=$(wc -c <int8.onnx) refused_ones=0
+  local bytes size refused_ones=0
+  size=$(wc -c <int8.onnx)
   for bytes in $(seq 0 $((size / 60)) $((size - 1))) $((size - 1)); do
     head -c "$bytes" int8.onnx >cut.onnx
     run --separate-stderr dq-cc cut.onnx -o cut.c
-    if [ "$status" -eq 0 ]; then
+    if [ "$status" -eq 0 ]; then # else it is refused, below
       gives 0 cc -std=c99 -c cut.c -o cut.o
       rm cut.c cut.h cut.o
       continue

@@ -123,13 +123,13 @@ effects() {
     first=${line%% | *} check=${line##* | }
     context=${line#* | } context=${context% | *}
     run effect "$command" "${first%% *}" "${first#* }" "$context" "$check"
-    if [ "$status" -ne 0 ]; then
+    if [ "$status" -ne 0 ]; then # the function fails at its end
       echo "$output"
       failed=1
     fi
     tested+="${first%% *} "
   done
-  for option in $(options_of "$command"); do
+  for option in $(options_of "$command"); do # help has each of them, as options.bats says
     [[ $tested == *" $option "* ]] && continue
     echo "$command --$option: no line shows what it does"
     failed=1

@@ -132,5 +132,6 @@ same() {
     gives 5 read_it $verb 'Größe 😀.onnx' closed/out
     [[ ${stderr_lines[-1]} == "dq-$verb: "*"closed/"*": Permission denied" ]]
   done
-  [ -z "$(ls -A closed)" ]
+  left=$(ls -A closed)
+  [ -z "$left" ]
 }

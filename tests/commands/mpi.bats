@@ -171,5 +171,6 @@ hint: each process takes 4 pictures or a multiple of them, the last one 2 at lea
   [ "$(grep -c '^dq-train: missing.onnx: No such file or directory$' <<<"$stderr")" -eq 1 ]
   gives 5 job 2 dq-train "$shapes" "${few[@]}" -o missing/out.onnx
   [ "$(grep -c '^dq-train: process 0 of 2: missing/out.onnx: No such file or directory$' <<<"$stderr")" -eq 1 ]
-  [ -z "$(ls)" ]
+  left=$(ls)
+  [ -z "$left" ]
 }

@@ -14,18 +14,23 @@ load effects
 @test "options: help lists each, and a value is not empty and one of the choices" {
   for command in $(printf 'dq-%s\n' $verbs); do
     help=$("$command" --help)
-    for option in $(options_of "$command"); do
+    names=$(options_of "$command")
+    [ "$(wc -w <<<"$names")" -ge 5 ]
+    for option in $names; do
       [[ $help == *"--$option"* ]] || {
         echo "$command --help: no --$option"
         return 1
       }
     done
-    for option in $("$command" --help-complete fish | sed -nE "s/^complete -c $command -l ([a-z0-9-]+).* -(x|r -F).*/\1/p"); do
+    names=$("$command" --help-complete fish | sed -nE "s/^complete -c $command -l ([a-z0-9-]+).* -(x|r -F).*/\1/p")
+    [ "$(wc -w <<<"$names")" -ge 2 ]
+    for option in $names; do
       gives 2 "$command" "--$option="
       says "dq-${command#dq-}: option '--$option': the value is empty"
     done
-    for option in $("$command" --help-complete fish | sed -nE "s/^complete -c $command -l ([a-z0-9-]+).* -x -a.*/\1/p" |
-      grep -vxE 'preset|decode|cpu-mask|conv'); do # these take other words too: lines below
+    names=$("$command" --help-complete fish | sed -nE "s/^complete -c $command -l ([a-z0-9-]+).* -x -a.*/\1/p" |
+      grep -vxE 'preset|decode|cpu-mask|conv') # these take other words too: lines below
+    for option in $names; do
       gives 2 "$command" "--$option=nonsense"
       has "option '--$option': 'nonsense'"
     done

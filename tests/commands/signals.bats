@@ -99,7 +99,8 @@ reports=(--json run/a.json --csv run/a.csv --html run/a.html)
       kill -s "$name" "$pid" 2>/dev/null || true # it may have ended
       status=0
       wait "$pid" || status=$?
-      [ -z "$(find temporary -name 'dq-cc-*')" ]
+      left=$(find temporary -name 'dq-cc-*')
+      [ -z "$left" ]
       for file in net.c net.h; do # a signal that comes behind the last output leaves them whole
         [ ! -e "$file" ] || cmp "$file" "whole/$file"
       done

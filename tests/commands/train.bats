@@ -179,7 +179,8 @@ hint: --resume continues from it; remove it or give another folder for a new tra
     --checkpoint state --resume
   has "the checkpoint is of another training: data="
   cp state/checkpoint whole
-  for size in 3 22 200 $(($(stat -c %s whole) - 1)); do
+  whole_size=$(stat -c %s whole)
+  for size in 3 22 200 $((whole_size - 1)); do
     head -c "$size" whole >state/checkpoint
     gives 3 dq-train "$worse" "${few[@]}" -o o.onnx --checkpoint state --resume
     has "state/checkpoint: "

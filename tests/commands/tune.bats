@@ -111,8 +111,10 @@ count() { # count FIELD FILE: of the record of the network in JSON
   touch cache
   export XDG_CACHE_HOME="$PWD/cache"
   tunes "$models/small.onnx" --threads 1 --time-limit 0.2s
-  if [ "$status" -eq 0 ]; then has "$PWD/cache/dq/wisdom cannot be written: nothing is kept"; fi
+  local tuned=$status
   env -u HOME -u XDG_CACHE_HOME dq-run "$models/small.onnx" --input "x=$x" >/dev/null
+  if [ "$tuned" -ne 0 ]; then skip "the machine is too noisy"; fi
+  has "$PWD/cache/dq/wisdom cannot be written: nothing is kept"
 }
 
 @test "tune: two writers leave whole lines" {
@@ -121,7 +123,7 @@ count() { # count FIELD FILE: of the record of the network in JSON
   touch w
   gives 0 dq-run "$models/small.onnx" --input "x=$x" --wisdom w
   says ""
-  [ -z "$(grep -v ' end$' w)" ]
+  if [ -s w ]; then run -1 grep -v ' end$' w; fi
 }
 
 @test "tune: killed at 20 moments it leaves a valid file, the next call goes on, and the last measures nothing" {
@@ -130,8 +132,8 @@ count() { # count FIELD FILE: of the record of the network in JSON
   for moment in {1..20}; do
     run timeout -s KILL "$(printf '0.%03d' $((20 * moment - 19)))" dq-tune "$models/small.onnx" --threads 1 --exhaustive --resume --wisdom w
     [[ $status == @(0|1|137) ]] # it may be done, or the machine too noisy
-    if [ "$status" -eq 137 ]; then killed=$((killed + 1)); fi
-    [ -z "$(grep -v ' end$' w)" ]
+    if [ "$status" -eq 137 ]; then killed=$((killed + 1)); fi # counted, and looked at below
+    run -1 grep -v ' end$' w
     lines=$(wc -l <w)
     [ "$lines" -ge "$before" ]
     before=$lines
@@ -158,8 +160,8 @@ count() { # count FIELD FILE: of the record of the network in JSON
   run --separate-stderr dq-tune "$models/small.onnx" --threads 2 --time-limit 1s --wisdom w
   kill "$busy"
   [[ $status == @(0|1) ]]
-  if [ "$status" -eq 0 ]; then
-    [ -z "$(grep -v ' end$' w)" ]
+  if [ "$status" -eq 0 ]; then # else it says why
+    run -1 grep -v ' end$' w
   else
     has "the machine is too noisy"
     has "nothing was written"
@@ -170,7 +172,7 @@ count() { # count FIELD FILE: of the record of the network in JSON
 # processors: those that this process may run on, one a line
 processors() {
   local part
-  for part in $(sed -nE 's/^Cpus_allowed_list:\s*//p' /proc/self/status | tr , ' '); do seq "${part%-*}" "${part#*-}"; done
+  for part in $(sed -nE 's/^Cpus_allowed_list:\s*//p' /proc/self/status | tr , ' '); do seq "${part%-*}" "${part#*-}"; done # the caller counts
 }
 
 @test "tune: two threads on two processors, one of which another program keeps busy: too noisy" {
