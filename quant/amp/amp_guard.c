@@ -15,7 +15,7 @@
 
 static bool may_be_half(const dq_node *node) { return node->mark == DQ_AMP_HALF || node->mark == DQ_AMP_FREE; }
 
-static dq_status deny(dq_amp_job *job, dq_node *node, const char *reason) {
+dq_status dq_amp_deny(dq_amp_job *job, dq_node *node, const char *reason) {
   if (!reason) return dq_fail_memory(job->error, 0);
   if (!may_be_half(node)) return DQ_OK;
   node->mark = DQ_AMP_FULL;
@@ -79,49 +79,72 @@ static bool is_guarded(const dq_amp_job *job, const dq_value *value) {
   return dq_amp_is_float(job, value) && !value->constant && !dq_amp_constant(job, value);
 }
 
-static bool estimates_too_much(const dq_amp_job *job, const dq_bound *bounds) {
+// Whether an estimate is beyond float16, which may be an estimate that has run away, and whether a value has no bound.
+static void find_doubts(const dq_amp_job *job, const dq_bound *bounds, bool *too_much, bool *unbounded) {
   for (int v = 0; v < job->value_count; v++) {
     bool proven;
     double largest = dq_bound_largest(&bounds[v], &proven);
-    if (is_guarded(job, job->graph->values[v]) && largest > (double)DQ_HALF_LARGEST && !proven && isfinite(largest))
-      return true;
+    if (!is_guarded(job, job->graph->values[v])) continue;
+    *unbounded = *unbounded || isinf(largest);
+    *too_much = *too_much || (largest > (double)DQ_HALF_LARGEST && !proven && isfinite(largest));
   }
-  return false;
 }
 
-// A network that cannot be run keeps the estimates.
-static dq_status look_at_noise(dq_amp_job *job, dq_bound *bounds) {
-  double *seen = DQ_NEW_ARRAY(job->arena, job->value_count, double);
-  if (!seen) return dq_fail_memory(job->error, 0);
+// *seen becomes the largest magnitudes on noise, by value index; NULL: the network cannot be run.
+static dq_status look_at_noise(dq_amp_job *job, double **seen) {
+  *seen = DQ_NEW_ARRAY(job->arena, job->value_count, double);
+  if (!*seen) return dq_fail_memory(job->error, 0);
   dq_error why = {0};
-  dq_status status = dq_amp_probe_largest(job, seen, &why);
+  dq_status status = dq_amp_probe_largest(job, *seen, &why);
   if (status == DQ_CANCELLED) return dq_fail(job->error, status, "%s", why.message);
-  if (status != DQ_OK) return DQ_OK;
-  memset(bounds, 0, (size_t)job->value_count * sizeof *bounds);
-  return find_bounds(job, seen, bounds);
+  if (status != DQ_OK) *seen = NULL;
+  return DQ_OK;
+}
+
+static dq_status deny_readers(dq_amp_job *job, const dq_value *value, const char *reason) {
+  for (int u = 0; u < value->user_count; u++)
+    for (int i = 0; i < value->users[u]->input_count; i++)
+      if (value->users[u]->inputs[i] == value && dq_amp_input_is_half(job, value->users[u], i))
+        DQ_TRY(dq_amp_deny(job, value->users[u], reason));
+  return DQ_OK;
+}
+
+// A value that has no normal float16.
+static dq_status guard_small(dq_amp_job *job, const dq_value *value, double largest) {
+  const char *reason =
+      dq_arena_printf(job->graph->arena, "guard: values of at most %.2g have few bits in float16", largest);
+  if (value->producer) DQ_TRY(dq_amp_deny(job, value->producer, reason));
+  return deny_readers(job, value, reason);
 }
 
 static dq_status guard_value(dq_amp_job *job, const dq_value *value, double largest, bool proven) {
   const char *how = proven ? "bound" : "estimate";
   dq_arena *arena = job->graph->arena;
   if (value->producer)
-    DQ_TRY(deny(job, value->producer,
-                dq_arena_printf(arena, "guard: its values may reach %.2g (%s), float16 ends at 65504", largest, how)));
-  for (int u = 0; u < value->user_count; u++)
-    for (int i = 0; i < value->users[u]->input_count; i++)
-      if (value->users[u]->inputs[i] == value && dq_amp_input_is_half(job, value->users[u], i))
-        DQ_TRY(deny(job, value->users[u],
-                    dq_arena_printf(arena, "guard: reads values that may reach %.2g (%s)", largest, how)));
+    DQ_TRY(dq_amp_deny(
+        job, value->producer,
+        dq_arena_printf(arena, "guard: its values may reach %.2g (%s), float16 ends at 65504", largest, how)));
+  return deny_readers(job, value, dq_arena_printf(arena, "guard: reads values that may reach %.2g (%s)", largest, how));
+}
+
+// A value without a bound: noise tells, with room for inputs that are not noise.
+static dq_status check_unbounded(dq_amp_job *job, const dq_value *value, const double *seen) {
+  static const double ROOM = 4;
+  double largest = seen ? ROOM * seen[value->index] : 0;
+  if (largest > (double)DQ_HALF_LARGEST) return guard_value(job, value, largest, false);
+  job->report->unbounded++;
   return DQ_OK;
 }
 
-static dq_status check_values(dq_amp_job *job, const dq_bound *bounds) {
+// seen: of look_at_noise.
+static dq_status check_values(dq_amp_job *job, const dq_bound *bounds, const double *seen) {
   for (int v = 0; v < job->value_count; v++) {
     const dq_value *value = job->graph->values[v];
     if (!is_guarded(job, value)) continue;
     bool proven;
     double largest = dq_bound_largest(&bounds[v], &proven);
-    if (isinf(largest)) job->report->unbounded++;
+    if (isinf(largest)) DQ_TRY(check_unbounded(job, value, seen));
+    else if (largest > 0 && largest < LEAST) DQ_TRY(guard_small(job, value, largest));
     else if (largest > (double)DQ_HALF_LARGEST) DQ_TRY(guard_value(job, value, largest, proven));
     else *(proven ? &job->report->proven : &job->report->estimated) += 1;
   }
@@ -156,10 +179,10 @@ static dq_status check_weights(dq_amp_job *job, const dq_bound *bounds) {
     if (!may_be_half(node) || !row || row->category != DQ_ALLOW || node->input_count < 2) continue;
     double error = dq_amp_constant(job, node->inputs[1]) ? spoiled(job, node, bounds) : 0;
     if (error <= WORST_ROUNDING) continue;
-    DQ_TRY(
-        deny(job, node,
-             dq_arena_printf(job->graph->arena,
-                             "guard: its weights are too small, float16 would change them by %.2g %%", 100 * error)));
+    DQ_TRY(dq_amp_deny(job, node,
+                       dq_arena_printf(job->graph->arena,
+                                       "guard: its weights are too small, float16 would change them by %.2g %%",
+                                       100 * error)));
   }
   return DQ_OK;
 }
@@ -167,9 +190,17 @@ static dq_status check_weights(dq_amp_job *job, const dq_bound *bounds) {
 dq_status dq_amp_guard(dq_amp_job *job) {
   if (job->options->unguarded || job->options->only) return DQ_OK;
   dq_bound *bounds = DQ_NEW_ARRAY(job->arena, job->value_count, dq_bound);
+  double *seen = NULL;
   if (!bounds) return dq_fail_memory(job->error, 0);
   DQ_TRY(find_bounds(job, NULL, bounds));
-  if (estimates_too_much(job, bounds)) DQ_TRY(look_at_noise(job, bounds));
-  DQ_TRY(check_values(job, bounds));
-  return check_weights(job, bounds);
+  bool too_much = false, unbounded = false;
+  find_doubts(job, bounds, &too_much, &unbounded);
+  if (too_much || unbounded) DQ_TRY(look_at_noise(job, &seen));
+  if (too_much && seen) {
+    memset(bounds, 0, (size_t)job->value_count * sizeof *bounds);
+    DQ_TRY(find_bounds(job, seen, bounds));
+  }
+  DQ_TRY(check_values(job, bounds, seen));
+  DQ_TRY(check_weights(job, bounds));
+  return dq_amp_guard_constants(job);
 }

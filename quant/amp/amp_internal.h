@@ -61,10 +61,22 @@ bool dq_amp_reads_any(const dq_node *node);
 // Marks as DQ_AMP_FULL, with the reason, the nodes that make, or read as float16, a value whose finite bound or
 // estimate passes 65504, and ALLOW operators whose constant weights float16 would change by more than 1/64. Counts them
 // in report->guarded, and float32 values that are no constants in report->proven, estimated and unbounded; values past
-// 65504 are in none of these. Nothing is guarded for unbounded values. The network may be run on noise. To be called
+// 65504 are in none of these. An unbounded value is guarded when it becomes large on noise, on which the network may be
+// run. To be called
 // after dq_amp_categorize; nothing is done with options->unguarded or options->only. DQ_BAD_INPUT: the graph has a
 // cycle; DQ_CANCELLED; DQ_SYSTEM: there is no memory.
 dq_status dq_amp_guard(dq_amp_job *job);
+
+// Marks a node that may be float16 as DQ_AMP_FULL with the reason (NULL: there was no memory for it), and counts it in
+// report->guarded; other nodes stay as they are.
+dq_status dq_amp_deny(dq_amp_job *job, dq_node *node, const char *reason);
+
+// ---- amp_extremes.c ----
+
+// Denies nodes that need a constant which float16 does not have: what lies between an epsilon that would vanish and the
+// division that it keeps from 0, batch normalizations of variances that would vanish, and readers of numbers beyond
+// 65504 that a constant brings in, as masks of attention do.
+dq_status dq_amp_guard_constants(dq_amp_job *job);
 
 // ---- amp_cut.c ----
 
