@@ -11,7 +11,7 @@ static float output_length(const dq_resize_axis *axis) {
 }
 
 static float symmetric_coordinate(const dq_resize_axis *axis, float o) {
-  float adjustment = (float)axis->output / output_length(axis);
+  float adjustment = (float)axis->output / ((float)axis->scale * (float)axis->input);
   float offset = (float)axis->input / 2 * (1 - adjustment);
   return offset + (o + 0.5f) / (float)axis->scale - 0.5f;
 }
@@ -24,7 +24,7 @@ static float crop_coordinate(const dq_resize_axis *axis, float o) {
 }
 
 // Position in the input that output position `o` shows. In float32, as ONNX Runtime computes it:
-// where the result is near a whole number or a half, the last digit decides which element is taken.
+// where the result is near a whole number, the last digit decides which element is taken.
 static float coordinate(const dq_resize_rules *rules, const dq_resize_axis *axis, int64_t o) {
   float x = (float)o, length = output_length(axis), scale = (float)axis->scale;
   switch (rules->coordinates) {
@@ -40,10 +40,17 @@ static float coordinate(const dq_resize_rules *rules, const dq_resize_axis *axis
   }
 }
 
+// The whole number next to x >= 0; halves go up or down. A position counts as a half when it is less than 1e-6 away from
+// one, so that the rounding of float32 does not decide; ONNX Runtime 1.32 has this bound (docs/NUMERICS.md).
+static double round_half(double x, bool up) {
+  double down = floor(x), above = x - down - 0.5;
+  return (fabs(above) < 1e-6 ? up : above > 0) ? down + 1 : down;
+}
+
 static double round_coordinate(const dq_resize_rules *rules, const dq_resize_axis *axis, double x) {
   switch (rules->nearest) {
-  case DQ_ROUND_PREFER_FLOOR: return ceil(x - 0.5);
-  case DQ_ROUND_PREFER_CEIL: return floor(x + 0.5);
+  case DQ_ROUND_PREFER_FLOOR: return round_half(x, false);
+  case DQ_ROUND_PREFER_CEIL: return round_half(x, true);
   case DQ_ROUND_FLOOR: return floor(x);
   case DQ_ROUND_CEIL: return ceil(x);
   default: return axis->scale < 1 ? ceil(x) : floor(x);

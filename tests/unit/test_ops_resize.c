@@ -26,6 +26,35 @@ static void test_nearest_doubles(void **state) {
   harness_close(&h);
 }
 
+// An open nearest Resize of `from` elements 0, 1, 2, ... to `to`, and which of them it takes.
+static void assert_picks(int from, int to, const char *coordinates, const char *rounding, const double *picks) {
+  harness h;
+  float elements[64];
+  for (int i = 0; i < from; i++) elements[i] = (float)i;
+  open_resize(&h, "nearest", from, elements, NULL);
+  harness_skip(&h);
+  harness_input(&h, DQ_I64, DIMS(1), (int64_t[]){to});
+  dq_node_set_string(h.graph, h.node, "coordinate_transformation_mode", coordinates);
+  dq_node_set_string(h.graph, h.node, "nearest_mode", rounding);
+  harness_gives(&h, DQ_F32, DIMS(to), picks);
+  harness_close(&h);
+}
+
+// Positions that are halves, or within the rounding of float32 of one: what ONNX Runtime 1.32 takes.
+static void test_nearest_at_ties(void **state) {
+  (void)state;
+  assert_picks(7, 2, "asymmetric", "round_prefer_ceil", DOUBLES(0, 4));
+  assert_picks(7, 2, "asymmetric", "round_prefer_floor", DOUBLES(0, 3));
+  assert_picks(14, 1, "half_pixel", "round_prefer_ceil", DOUBLES(7));
+  assert_picks(14, 1, "half_pixel", "round_prefer_floor", DOUBLES(6));
+  assert_picks(7, 8, "asymmetric", "round_prefer_ceil", DOUBLES(0, 1, 2, 3, 4, 4, 5, 6));
+  assert_picks(14, 19, "half_pixel", "round_prefer_floor",
+               DOUBLES(0, 1, 1, 2, 3, 4, 4, 5, 6, 6, 7, 8, 9, 9, 10, 11, 12, 12, 13));
+  assert_picks(14, 19, "half_pixel_symmetric", "round_prefer_floor",
+               DOUBLES(0, 1, 1, 2, 3, 4, 4, 5, 6, 6, 7, 8, 9, 9, 10, 11, 12, 12, 13));
+  assert_picks(4, 8, "align_corners", "round_prefer_ceil", DOUBLES(0, 0, 1, 1, 2, 2, 3, 3));
+}
+
 static void test_linear(void **state) {
   (void)state;
   harness h;
@@ -204,7 +233,8 @@ static void test_limits_of_suppression(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_nearest_doubles),    cmocka_unit_test(test_linear),
+      cmocka_unit_test(test_nearest_doubles),    cmocka_unit_test(test_nearest_at_ties),
+      cmocka_unit_test(test_linear),
       cmocka_unit_test(test_sizes_and_integers), cmocka_unit_test(test_bad_scales),
       cmocka_unit_test(test_upsample_attribute), cmocka_unit_test(test_top_k_with_nan),
       cmocka_unit_test(test_top_k_in_threads),   cmocka_unit_test(test_non_max_suppression),
