@@ -53,6 +53,12 @@ dq_status dq_cut_raw_data(const uint8_t *data, size_t size, uint8_t **cut, size_
 // there, else they are copied. DQ_BAD_INPUT: the message contradicts itself; DQ_SYSTEM: no memory or no external file.
 dq_status dq_tensor_from_proto(const Onnx__TensorProto *proto, dq_document *document, dq_arena *arena,
                                dq_tensor **tensor, dq_error *error);
+// sparse.c: makes the dense tensor in the arena that a sparse one stands for; elements without a value are 0. The
+// indices are row-major places or one index for each dimension. DQ_BAD_INPUT: an index is outside of the tensor, the
+// indices do not ascend, or the message contradicts itself; DQ_UNSUPPORTED: strings, or types of fewer than 8 bits;
+// DQ_SYSTEM: no memory for the dense elements, or no external file.
+dq_status dq_tensor_from_sparse(const Onnx__SparseTensorProto *proto, dq_document *document, dq_arena *arena,
+                                dq_tensor **tensor, dq_error *error);
 // A message in the arena whose raw_data points at the elements of the tensor; NULL: there is no memory.
 Onnx__TensorProto *dq_tensor_to_proto(const char *name, const dq_tensor *tensor, dq_arena *arena);
 

@@ -231,6 +231,21 @@ static dq_status read_interface(dq_graph *graph, size_t count, Onnx__ValueInfoPr
   return DQ_OK;
 }
 
+// Their dense values, which a file that is written has in their place.
+static dq_status read_sparse_initializers(dq_graph *graph, dq_document *document, dq_error *error) {
+  const Onnx__GraphProto *from = document->model->graph;
+  for (size_t i = 0; i < from->n_sparse_initializer; i++) {
+    const Onnx__TensorProto *values = from->sparse_initializer[i]->values;
+    dq_value *value;
+    dq_tensor *tensor;
+    DQ_TRY(add_named(graph, values ? values->name : NULL, "a sparse initializer", &value, error));
+    if (value->constant) return dq_fail(error, DQ_BAD_INPUT, "initializer '%s' is there twice", value->name);
+    DQ_TRY(dq_tensor_from_sparse(from->sparse_initializer[i], document, graph->arena, &tensor, error));
+    if (!dq_graph_set_constant(graph, value, tensor)) return dq_fail_memory(error, 0);
+  }
+  return DQ_OK;
+}
+
 static dq_status read_initializers(dq_graph *graph, dq_document *document, dq_error *error) {
   const Onnx__GraphProto *from = document->model->graph;
   for (size_t i = 0; i < from->n_initializer; i++) {
@@ -243,17 +258,7 @@ static dq_status read_initializers(dq_graph *graph, dq_document *document, dq_er
     if (!dq_graph_set_constant(graph, value, tensor)) return dq_fail_memory(error, 0);
     value->initializer_origin = proto;
   }
-  for (size_t i = 0; i < from->n_sparse_initializer; i++) { // carried through, not computed with
-    const Onnx__TensorProto *values = from->sparse_initializer[i]->values;
-    dq_value *value;
-    DQ_TRY(add_named(graph, values ? values->name : NULL, "a sparse initializer", &value, error));
-    dq_tensor *tensor = DQ_NEW(graph->arena, dq_tensor);
-    if (!tensor) return dq_fail_memory(error, sizeof *tensor);
-    tensor->type = values->data_type;
-    tensor->rank = -1;
-    value->constant = tensor; // not in graph->initializers: the document writes it back
-  }
-  return DQ_OK;
+  return read_sparse_initializers(graph, document, error);
 }
 
 // ---- Nodes ----
@@ -283,6 +288,14 @@ static dq_status read_strings(dq_graph *graph, const Onnx__AttributeProto *proto
   return DQ_OK;
 }
 
+// sparse_value of Constant becomes its dense `value`, also in a file that is written; others are carried through.
+static dq_status read_sparse_value(dq_graph *graph, dq_document *document, dq_attribute *attribute, dq_error *error) {
+  const Onnx__AttributeProto *proto = attribute->origin;
+  if (strcmp(proto->name, "sparse_value")) return DQ_OK;
+  *attribute = (dq_attribute){.name = "value", .type = DQ_ATTRIBUTE_TENSOR};
+  return dq_tensor_from_sparse(proto->sparse_tensor, document, graph->arena, &attribute->tensor, error);
+}
+
 static dq_status read_attribute(dq_graph *graph, dq_document *document, const Onnx__AttributeProto *proto,
                                 dq_attribute *attribute, dq_error *error) {
   if (!proto->name || !proto->name[0]) return dq_fail(error, DQ_BAD_INPUT, "an attribute has no name");
@@ -296,6 +309,7 @@ static dq_status read_attribute(dq_graph *graph, dq_document *document, const On
   case DQ_ATTRIBUTE_TENSOR:
     if (!proto->t) return dq_fail(error, DQ_BAD_INPUT, "attribute '%s' has no tensor", proto->name);
     return dq_tensor_from_proto(proto->t, document, graph->arena, &attribute->tensor, error);
+  case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__SPARSE_TENSOR: return read_sparse_value(graph, document, attribute, error);
   case DQ_ATTRIBUTE_FLOATS:
     attribute->floats = proto->floats;
     attribute->count = proto->n_floats;

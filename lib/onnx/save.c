@@ -256,6 +256,7 @@ static Onnx__TensorProto *make_initializer(const model_save *save, const dq_valu
 
 static dq_status put_initializers(model_save *save, Onnx__GraphProto *to) {
   const dq_graph *graph = save->graph;
+  to->n_sparse_initializer = 0; // each is dense now
   to->n_initializer = (size_t)graph->initializer_count;
   to->initializer = DQ_NEW_ARRAY(save->arena, graph->initializer_count, Onnx__TensorProto *);
   if (!to->initializer) return no_memory(save);
