@@ -30,9 +30,25 @@ static const dq_tensor *known(const raise_job *job, const dq_value *value) {
   return value && job->tensors && value->index < job->tensor_count ? &job->tensors[value->index] : &nothing;
 }
 
+enum { MOST_PRODUCERS = 1000 }; // that are asked for a type, so that a cycle ends
+
+// The input that has the type of the first result of `node`, for what stands behind operators that a transform has
+// written for a newer opset, which inference at the old one does not know; NULL: there is none.
+static const dq_value *same_type(const dq_node *node) {
+  if (dq_node_is(node, "DequantizeLinear")) return dq_node_input(node, 1);
+  bool own = dq_node_is(node, "QuantizeLinear") || dq_node_is(node, "Cast") || dq_node_is(node, "CastLike");
+  return own ? NULL : dq_node_input(node, 0);
+}
+
+// The element type of a value; 0: not known.
 static int type_of(const raise_job *job, const dq_value *value) {
-  int type = known(job, value)->type;
-  return type || !value ? type : value->type;
+  for (int i = 0; value && i < MOST_PRODUCERS; i++) {
+    int type = known(job, value)->type;
+    if (type || value->type) return type ? type : value->type;
+    if (!value->producer) return 0;
+    value = same_type(value->producer);
+  }
+  return 0;
 }
 
 static int rank_of(const raise_job *job, const dq_value *value) {

@@ -20,12 +20,16 @@ dq_status dq_int8_open_tables(dq_int8_job *job) {
                   job->error);
 }
 
+// What Pad fills with may be infinite, as in front of MaxPool: it belongs to no range, and the pair behind clamps it.
+static bool is_fill(const dq_node *node, int i) { return i == 2 && dq_node_is(node, "Pad"); }
+
 dq_status dq_int8_check_weights(const dq_int8_job *job) {
   for (int n = 0; n < job->graph->node_count; n++) {
     const dq_node *node = job->graph->nodes[n];
     for (int i = 0; node->mark && i < node->input_count; i++) {
       const dq_value *value = node->inputs[i];
-      if (value && value->constant && value->constant->data && value->constant->type == DQ_F32)
+      bool weight = value && value->constant && value->constant->data && value->constant->type == DQ_F32;
+      if (weight && !is_fill(node, i))
         DQ_TRY(dq_check_finite(value->constant, value->name, job->error));
     }
   }

@@ -1,5 +1,6 @@
 #include "tests/models/unusual.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -222,6 +223,40 @@ static void places(wire *graph, wire *kept) {
   declare(graph, 12, "y", 0, NULL);
 }
 
+// conv, padding of -infinity, MaxPool 3x3, as many pixels as before.
+static void padded_maximum(wire *graph, wire *kept) {
+  (void)kept;
+  wire node = {0}, kernel = {0};
+  conv(graph, "x", "a");
+  wire pads = wire_tensor("pads", 7, 1, (int64_t[]){8}), lowest = wire_tensor("lowest", 1, 0, NULL);
+  for (int i = 0; i < 8; i++) wire_int(&pads, 7, i % 4 > 1);
+  wire_float(&lowest, 4, -INFINITY);
+  wire_text(&node, 1, "a"), wire_text(&node, 1, "pads"), wire_text(&node, 1, "lowest");
+  wire_text(&node, 2, "b"), wire_text(&node, 3, "pad"), wire_text(&node, 4, "Pad");
+  add(graph, node);
+  wire pool = wire_node("MaxPool", "pool", "b", "y");
+  wire_text(&kernel, 1, "kernel_shape");
+  for (int i = 0; i < 2; i++) wire_int(&kernel, 8, 3);
+  wire_int(&kernel, 20, 7);
+  wire_message(&pool, 5, &kernel);
+  add(graph, pool);
+  wire_message(graph, 5, &pads);
+  wire_message(graph, 5, &lowest);
+  input(graph, "x");
+  output(graph, "y");
+}
+
+// Outputs whose names are one as file names, among them two that differ behind 200 letters.
+static void colliding_outputs(wire *graph, wire *kept) {
+  (void)kept;
+  static char letters[2][301];
+  const char *names[] = {"o/1", "o_1", "o:1", "o_1-2", "..", letters[0], letters[1]};
+  for (int i = 0; i < 2; i++) memset(letters[i], 'n', 300), letters[i][299] = (char)('a' + i);
+  for (int i = 0; i < 7; i++) add(graph, wire_node(i % 2 ? "Neg" : "Relu", names[i], "x", names[i]));
+  input(graph, "x");
+  for (int i = 0; i < 7; i++) declare(graph, 12, names[i], 4, picture);
+}
+
 static void nothing(wire *graph, wire *kept) { (void)graph, (void)kept; }
 
 static const recipe recipes[] = {
@@ -237,6 +272,8 @@ static const recipe recipes[] = {
     {"nothing", nothing, NULL, false},
     {"two_inputs", two_inputs, NULL, false},
     {"places", places, NULL, false},
+    {"padded_maximum", padded_maximum, NULL, false},
+    {"colliding_outputs", colliding_outputs, NULL, false},
 };
 
 // ---- Writing ----
