@@ -8,6 +8,7 @@
 #include "lib/base/clock.h"
 #include "cmd/shared/command.h"
 #include "cmd/shared/convolutions.h"
+#include "cmd/shared/output_names.h"
 #include "cmd/shared/data.h"
 #include "cmd/options/options_rows.h"
 #include "datasets/npy.h"
@@ -39,7 +40,7 @@ static const dq_option rows[] = {
      .type = DQ_OPTION_FILE,
      .value = "DIR",
      DQ_INTO(run_options, save_output),
-     .help = "write every output to DIR/NAME.npy (with --data: DIR/INDEX_NAME.npy)"},
+     .help = "write every output to DIR/NAME.npy (with --data: DIR/INDEX_NAME.npy); DIR is made where it is missing"},
     {.name = "conv",
      .type = DQ_OPTION_LIST,
      .value = "[PATTERN=]ALGORITHM",
@@ -102,29 +103,32 @@ static dq_status run_suite(const run_options *options, const dq_context *context
 
 // ---- Outputs ----
 
-// A value's name as a file name: what is not plain becomes '_'.
-static void file_name(const char *name, char *text, size_t size) {
-  size_t i = 0;
-  for (; name[i] && i + 1 < size; i++) {
-    char c = name[i];
-    bool plain =
-        (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '.' || c == '-' || c == '_';
-    text[i] = plain ? c : '_';
+// Writes the outputs into the folder of --save-output; what is needed for their names is in the arena.
+static dq_status write_outputs(const run_options *options, const dq_plan *plan, const dq_tensor *outputs, int64_t index,
+                               dq_arena *arena, dq_error *error) {
+  int count = dq_plan_output_count(plan);
+  const char **names = DQ_NEW_ARRAY(arena, count, const char *), **files;
+  if (!names) return dq_fail_memory(error, (size_t)count * sizeof *names);
+  for (int i = 0; i < count; i++) names[i] = dq_plan_output_name(plan, i);
+  DQ_TRY(dq_output_names(names, count, arena, &files, error));
+  for (int i = 0; i < count; i++) {
+    char path[4096];
+    if (index < 0) snprintf(path, sizeof path, "%s/%s.npy", options->save_output, files[i]);
+    else snprintf(path, sizeof path, "%s/%06" PRId64 "_%s.npy", options->save_output, index, files[i]);
+    DQ_TRY(dq_npy_write(path, &outputs[i], error));
   }
-  text[i] = 0;
+  return DQ_OK;
 }
 
 static dq_status save_outputs(const run_options *options, const dq_plan *plan, const dq_tensor *outputs, int64_t index,
                               dq_error *error) {
   if (!options->save_output) return DQ_OK;
-  for (int i = 0; i < dq_plan_output_count(plan); i++) {
-    char name[200], path[4096];
-    file_name(dq_plan_output_name(plan, i), name, sizeof name);
-    if (index < 0) snprintf(path, sizeof path, "%s/%s.npy", options->save_output, name);
-    else snprintf(path, sizeof path, "%s/%06" PRId64 "_%s.npy", options->save_output, index, name);
-    DQ_TRY(dq_npy_write(path, &outputs[i], error));
-  }
-  return DQ_OK;
+  DQ_TRY(dq_make_folder(options->save_output, error));
+  dq_arena *arena = dq_arena_new(NULL);
+  dq_status status =
+      arena ? write_outputs(options, plan, outputs, index, arena, error) : dq_fail_memory(error, sizeof(void *));
+  dq_arena_free(arena);
+  return status;
 }
 
 // Classifier: one vector of scores per picture.

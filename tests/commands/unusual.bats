@@ -214,3 +214,23 @@ head.weight             64                  16        16" ]
   gives 4 dq-tucker "$model" --data "npy:$x" --macs=-10% --untimed -o tucker.onnx
   has "no output is float32 of one size for all pictures"
 }
+
+@test "padding of -infinity in front of a maximum is no range" {
+  gives 0 dq-int8 "$models/padded_maximum.onnx" --data "npy:$x" --all-int8 -o int8.onnx
+  make_models --array one.npy 1 3 8 8
+  outputs "$models/padded_maximum.onnx" float one.npy
+  outputs int8.onnx int8 one.npy
+  near int8/y.npy float/y.npy 0.02
+}
+
+@test "outputs whose names are one as file names get files of their own, in folders that are made" {
+  make_models --array one.npy 1 3 8 8
+  gives 0 dq-run "$models/colliding_outputs.onnx" --input one.npy --save-output new/folder
+  local letters
+  letters=$(printf 'n%.0s' {1..180})
+  cd new/folder
+  only ...npy o_1-2.npy o_1-3.npy o_1-4.npy o_1.npy "$letters-2.npy" "$letters.npy"
+  cmp o_1-2.npy o_1.npy # Neg: these have plain names
+  cmp o_1-3.npy o_1-4.npy # Relu
+  run ! cmp -s o_1.npy o_1-3.npy
+}
