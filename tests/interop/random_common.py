@@ -163,7 +163,7 @@ def distance(got, expected):
     odd = ~(np.isfinite(g) & np.isfinite(e))
     if odd.any() and not np.array_equal(g[odd], e[odd], equal_nan=True):
         return np.inf
-    off = np.abs(g - e)[~odd]
+    off = np.abs(g[~odd] - e[~odd])
     info = np.finfo(got.dtype)
     return float(off.max() / (float(info.eps) * max(largest(e), float(info.tiny)))) if off.size else 0.0
 
