@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "lib/base/clock.h"
+#include "lib/base/utf8.h"
 
 // A terminal that understands "erase to the end of the line" and colours.
 static bool capable(FILE *stream) {
@@ -42,7 +43,13 @@ void dq_console_clear(dq_console *console) {
 enum { PLAIN = 0, RED = 31, YELLOW = 33 }; // SGR parameters of terminals (ECMA-48)
 
 void dq_print_name(FILE *stream, const char *text) {
-  for (; *text; text++) fputc((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text, stream);
+  while (*text) {
+    int32_t code;
+    const int length = dq_utf8_next(text, &code);
+    if (dq_utf8_is_hidden(text, code)) fputc('?', stream);
+    else fwrite(text, 1, (size_t)length, stream);
+    text += length;
+  }
 }
 
 // One line, what it begins with in `colour`.

@@ -5,11 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// Control characters of names from files would break the one-line rule of messages.
-static void one_line(char *text) {
-  for (; *text; text++)
-    if ((unsigned char)*text < 0x20 || *text == 0x7f) *text = '?';
-}
+#include "lib/base/utf8.h"
 
 dq_status dq_fail(dq_error *error, dq_status status, const char *format, ...) {
   if (!error) return status;
@@ -19,7 +15,7 @@ dq_status dq_fail(dq_error *error, dq_status status, const char *format, ...) {
   va_start(arguments, format);
   vsnprintf(error->message, sizeof error->message, format, arguments);
   va_end(arguments);
-  one_line(error->message);
+  dq_utf8_one_line(error->message);
   return status;
 }
 
@@ -39,7 +35,7 @@ dq_status dq_error_prefix(dq_error *error, dq_status status, const char *format,
   memcpy(prefixed + used, error->message, rest);
   prefixed[used + rest] = 0;
   memcpy(error->message, prefixed, sizeof prefixed);
-  one_line(error->message);
+  dq_utf8_one_line(error->message);
   return status;
 }
 
@@ -49,7 +45,7 @@ void dq_error_hint(dq_error *error, const char *format, ...) {
   va_start(arguments, format);
   vsnprintf(error->hint, sizeof error->hint, format, arguments);
   va_end(arguments);
-  one_line(error->hint);
+  dq_utf8_one_line(error->hint);
 }
 
 dq_status dq_fail_memory(dq_error *error, size_t bytes) {

@@ -7,14 +7,14 @@
 enum { LONGEST_NAME = 1000 };
 
 static void print_character(FILE *stream, const char *text, int length, int32_t code) {
-  if (code < 0) fputs("&#xfffd;", stream);
+  if (code < 0 || dq_utf8_is_direction(code)) fputs("&#xfffd;", stream);
   else if (code == '&') fputs("&amp;", stream);
   else if (code == '<') fputs("&lt;", stream);
   else if (code == '>') fputs("&gt;", stream);
   else if (code == '"') fputs("&quot;", stream);
   else if (code == '\'') fputs("&#39;", stream);
   else if (code == '\n') fputs("\\n", stream);
-  else if (code < 0x20 || (code >= 0x7f && code < 0xa0)) fprintf(stream, "\\x%02x", (unsigned)code);
+  else if (dq_utf8_is_control(code)) fprintf(stream, code < 0x100 ? "\\x%02x" : "\\u%04x", (unsigned)code);
   else fwrite(text, 1, (size_t)length, stream);
 }
 

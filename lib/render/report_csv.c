@@ -1,20 +1,29 @@
-// CSV as RFC 4180 has it: a header of keys, lines ended by CR LF, quotes where needed.
+// CSV as RFC 4180 has it: a header of keys, lines ended by CR LF, quotes where needed. Texts are names from files,
+// which a spreadsheet must not take for a formula and a terminal not for commands.
 #include <string.h>
 
 #include "lib/render/render_internal.h"
 #include "lib/render/text.h"
 
+// One character; returns its bytes. Line breaks and tabs stay, which quotes hold together.
+static int print_character(FILE *stream, const char *text) {
+  int32_t code;
+  const int length = dq_utf8_next(text, &code);
+  if (code == '"') fputs("\"\"", stream);
+  else if (code == '\n' || code == '\r' || code == '\t' || !dq_utf8_is_hidden(text, code))
+    fwrite(text, 1, (size_t)length, stream);
+  else if (code >= 0 && code < 0x100) fprintf(stream, "\\x%02x", (unsigned)code);
+  else fputc('?', stream);
+  return length;
+}
+
+// A text that begins like a formula has an apostrophe in front, which spreadsheets do not show.
 static void print_field(FILE *stream, const char *text) {
-  if (!text[strcspn(text, ",\"\r\n")]) {
-    fputs(text, stream);
-    return;
-  }
-  fputc('"', stream);
-  for (; *text; text++) {
-    if (*text == '"') fputc('"', stream);
-    fputc(*text, stream);
-  }
-  fputc('"', stream);
+  const bool formula = *text && strchr("=+-@\t\r", *text), quoted = formula || text[strcspn(text, ",\"\r\n\t")];
+  if (quoted) fputc('"', stream);
+  if (formula) fputc('\'', stream);
+  while (*text) text += print_character(stream, text);
+  if (quoted) fputc('"', stream);
 }
 
 static void print_cell(FILE *stream, const dq_cell *cell) {

@@ -6,26 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-int dq_utf8_next(const char *text, int32_t *code) {
-  const unsigned char *byte = (const unsigned char *)text;
-  *code = -1;
-  if (byte[0] < 0x80) {
-    *code = byte[0];
-    return 1;
-  }
-  int length = byte[0] >= 0xf0 ? 4 : byte[0] >= 0xe0 ? 3 : 2;
-  if (byte[0] < 0xc2 || byte[0] > 0xf4) return 1;
-  int32_t value = byte[0] & (0xff >> (length + 1));
-  for (int i = 1; i < length; i++) {
-    if ((byte[i] & 0xc0) != 0x80) return 1;
-    value = value << 6 | (byte[i] & 0x3f);
-  }
-  static const int32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
-  if (value < smallest[length] || value > 0x10ffff || (value >= 0xd800 && value < 0xe000)) return 1;
-  *code = value;
-  return length;
-}
-
 // The ranges of Unicode's East Asian Width W and F, and of combining marks, that names are likely to
 // have; a wrong width only moves a column.
 int dq_utf8_columns(int32_t code) {
@@ -55,14 +35,11 @@ typedef struct piece {
 static int next_piece(const char *text, piece *shown) {
   int32_t code;
   int length = dq_utf8_next(text, &code);
-  bool control = (code >= 0 && code < 0x20) || (code >= 0x7f && code < 0xa0);
-  // Marks that turn the direction of writing could make one name look like another.
-  bool direction =
-      (code >= 0x200e && code <= 0x200f) || (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+  const bool control = dq_utf8_is_control(code), direction = dq_utf8_is_direction(code);
   if (code < 0 || direction) snprintf(shown->text, sizeof shown->text, "?");
   else if (code == '\n' || code == '\t' || code == '\r')
     snprintf(shown->text, sizeof shown->text, "\\%c", code == '\n' ? 'n' : code == '\t' ? 't' : 'r');
-  else if (control) snprintf(shown->text, sizeof shown->text, "\\x%02x", (unsigned)code);
+  else if (control) snprintf(shown->text, sizeof shown->text, code < 0x100 ? "\\x%02x" : "\\u%04x", (unsigned)code);
   else snprintf(shown->text, sizeof shown->text, "%.*s", length, text);
   shown->columns = control ? (int)strlen(shown->text) : direction || code < 0 ? 1 : dq_utf8_columns(code);
   return length;

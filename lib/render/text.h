@@ -6,9 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// The number of bytes of the UTF-8 character at `text`; *code receives its code point. A byte that begins no character
-// counts as one character with the code point -1. `text` must not be empty.
-int dq_utf8_next(const char *text, int32_t *code);
+#include "lib/base/utf8.h"
 
 // Columns of a terminal that a code point takes: 2 for the blocks of East Asian Width W and F (Unicode Standard Annex
 // #11) that names are likely to have, and for emoji; 0 for combining marks, zero-width characters (also U+200D, the
@@ -20,8 +18,8 @@ int dq_utf8_columns(int32_t code);
 int dq_text_columns(const char *text);
 
 // Writes `text` for one line of a terminal, at most `columns` wide, into `fitted` of `size` bytes (16 or more), and
-// returns `fitted`. Control characters become \n, \t or \xNN, bytes that are not UTF-8 become ?. Of a longer text the
-// middle becomes "...", because the names of nodes differ at both ends.
+// returns `fitted`. Control characters become \n, \t, \xNN or \uNNNN, marks of direction and bytes that are not UTF-8
+// become ?. Of a longer text the middle becomes "...", because the names of nodes differ at both ends.
 const char *dq_text_fit(const char *text, int columns, char *fitted, size_t size);
 
 // Each writes a number into `text` of `size` bytes (32 are enough) and returns `text`. NaN and infinite numbers are

@@ -140,12 +140,13 @@ static void nothing(void **state) {
 static void errors(void **state) {
   (void)state;
   const dq_common_options common = {.progress = DQ_PROGRESS_NONE, .quiet = true};
-  const dq_error error = {DQ_USAGE, "no node 'a\033b'", "did you mean 'a\nb\033[2J'?"};
+  const dq_error error = {DQ_USAGE, "no node 'a\033b\302\2332J\342\200\256\2339c\303\244'",
+                          "did you mean 'a\nb\033[2J'?"};
   dq_console console;
   const capture c = begin_capture();
   dq_console_init(&console, &common);
   dq_console_error(&console, &error);
-  assert_string_equal(end_capture(&c), "dq: no node 'a?b'\nhint: did you mean 'a?b?[2J'?\n");
+  assert_string_equal(end_capture(&c), "dq: no node 'a?b?2J??9c\303\244'\nhint: did you mean 'a?b?[2J'?\n");
 }
 
 int main(void) {

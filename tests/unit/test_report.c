@@ -164,6 +164,29 @@ static void csv_is_quoted(void **state) {
   dq_report_free(report);
 }
 
+// Names that a spreadsheet would take for formulas, and a terminal for commands.
+static void csv_is_harmless(void **state) {
+  (void)state;
+  static const struct {
+    const char *name, *cell;
+  } cases[] = {{"=cmd|x", "\"'=cmd|x\""},   {"+1", "\"'+1\""},         {"-1", "\"'-1\""},
+               {"@sum", "\"'@sum\""},       {"\t=1", "\"'\t=1\""},     {"\r=1", "\"'\r=1\""},
+               {"a=b-c+d@e", "a=b-c+d@e"},  {"a\tb", "\"a\tb\""},      {"a\033[2J\ab", "a\\x1b[2J\\x07b"},
+               {"\177", "\\x7f"},           {"\302\2332J", "\\x9b2J"}, {"\2332J", "?2J"},
+               {"\342\200\256abc", "?abc"}, {"\342\200\250x", "?x"},   {"\330\234x", "?x"},
+               {"\303\244", "\303\244"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    dq_table *table;
+    dq_report *report = sample(&table);
+    add_layer(table, cases[i].name, 5, 1);
+    char *text = shown(report, DQ_FORMAT_CSV, 0), expected[64];
+    snprintf(expected, sizeof expected, "\r\n%s,5,", cases[i].cell);
+    if (!strstr(text, expected)) fail_msg("no cell %s in: %s", cases[i].cell, text);
+    free(text);
+    dq_report_free(report);
+  }
+}
+
 static void json_reads_back(void **state) {
   (void)state;
   dq_table *table;
@@ -281,6 +304,7 @@ int main(void) {
       cmocka_unit_test(columns_of_code_points),
       cmocka_unit_test(text_is_aligned),
       cmocka_unit_test(csv_is_quoted),
+      cmocka_unit_test(csv_is_harmless),
       cmocka_unit_test(json_reads_back),
       cmocka_unit_test(html_is_escaped),
       cmocka_unit_test(html_cells_by_kind),
