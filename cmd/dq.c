@@ -88,7 +88,7 @@ static int run_verb(int argc, char **argv) {
 int main(int argc, char **argv) {
   const dq_command *command = argc > 0 ? find_name(argv[0]) : NULL;
   if (command) return dq_command_main(argc, argv, command);
-  char help[] = "help", option[] = "--help";
+  static char help[] = "help", option[] = "--help";
   if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) argv[1] = help;
   if (argc > 1 && argv[1][0] != '-') {
     bool about = !strcmp(argv[1], "help") && argc > 2 && argv[2][0] != '-';

@@ -85,7 +85,7 @@ static dq_status parse_three(const char *field, const char *text, double values[
 
 static dq_status parse_field(dq_preprocess *preprocess, const char *field, const char *value, const char **norm,
                              dq_arena *arena, dq_error *error) {
-  int number;
+  int number = 0;
   if (!strcmp(field, "resize")) return parse_size(field, value, 0, 65536, &preprocess->resize, error);
   if (!strcmp(field, "crop")) return parse_size(field, value, 1, 65536, &preprocess->crop, error);
   if (!strcmp(field, "pad")) {

@@ -83,7 +83,6 @@ static void (*const stbi__YCbCr_to_RGB_row)(uint8_t *, const uint8_t *, const ui
 #define STBI_NO_STDIO
 #define STBI_NO_LINEAR
 #define STBI_NO_HDR
-#define STBI_NO_FAILURE_STRINGS
 #define STBI_MAX_DIMENSIONS DQ_LARGEST_SIDE
 // The library's own code is not held to this project's warnings; static declarations without a body
 // are reported at the end of the file, so that one is not restored.
@@ -102,6 +101,7 @@ enum { BYTES_WHILE_DECODING = 4 };
 // Offsets in a PNG: 8 signature bytes, then the IHDR chunk.
 enum { PNG_WIDTH = 16, PNG_HEIGHT = 20, PNG_DEPTH = 24, PNG_COLOUR = 25, PNG_HEADER = 33 };
 enum { PNG_COLOUR_PALETTE = 3 };
+enum { JPEG_MARKER = 0xff, JPEG_END = 0xd9 };
 
 static bool is_png(const uint8_t *bytes, size_t size) {
   return size > PNG_HEADER && !memcmp(bytes, "\x89PNG\r\n\x1a\n", 8);
@@ -189,6 +189,20 @@ static dq_status decode_pnm(dq_image *image, const stored_picture *stored, const
   return DQ_OK;
 }
 
+// Releases of the library from 2.28 on return what they have of a JPEG that is cut off or has a broken marker, some
+// with a reason of failure, and earlier ones refuse it: here the marker of the end has to be what was read last.
+static uint8_t *load_jpeg(const uint8_t *bytes, int size, int *width, int *height, int *stored) {
+  stbi__context context;
+  stbi__result_info info;
+  stbi__start_mem(&context, bytes, size);
+  stbi__g_failure_reason = NULL;
+  uint8_t *pixels = stbi__jpeg_load(&context, width, height, stored, 0, &info);
+  const uint8_t *at = context.img_buffer;
+  if (!stbi_failure_reason() && at - bytes >= 2 && at[-2] == JPEG_MARKER && at[-1] == JPEG_END) return pixels;
+  piece_free(pixels);
+  return NULL;
+}
+
 dq_status dq_image_decode(dq_image *image, const uint8_t *bytes, size_t size, const char *name, dq_budget *budget,
                           dq_error *error) {
   int width, height, stored;
@@ -199,7 +213,8 @@ dq_status dq_image_decode(dq_image *image, const uint8_t *bytes, size_t size, co
     return decode_pnm(image, &(stored_picture){bytes, size, name, budget}, &pnm, UINT8_MAX, error);
   DQ_TRY(check_header(bytes, size, name, budget, &most, error));
   current = (decoding){.own.limit = most, .shared = budget};
-  uint8_t *pixels = stbi_load_from_memory(bytes, (int)size, &width, &height, &stored, 0);
+  uint8_t *pixels = is_jpeg(bytes, size) ? load_jpeg(bytes, (int)size, &width, &height, &stored)
+                                         : stbi_load_from_memory(bytes, (int)size, &width, &height, &stored, 0);
   if (!pixels && current.starved) return dq_fail(error, DQ_SYSTEM, "%s: no memory left to decode the picture", name);
   if (!pixels && current.own.refused)
     return dq_fail(error, DQ_BAD_INPUT, "%s: the picture unpacks to more than its header says", name);

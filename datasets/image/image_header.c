@@ -16,14 +16,14 @@ static uint32_t little_endian(const uint8_t *at, int bytes) {
 
 // Offsets in a BMP: 14 bytes of the file's header, then a header that begins with its own size.
 enum { BMP_FIRST = 10, BMP_SIZE = 14, BMP_WIDTH = 18, BMP_OLD_HEIGHT = 20, BMP_OLD_DEPTH = 24, BMP_OLD_SIZE = 12 };
-enum { BMP_HEIGHT = 22, BMP_DEPTH = 28, BMP_SHORTEST = 30 };
+enum { BMP_HEIGHT = 22, BMP_DEPTH = 28, BMP_SHORTEST = 30, BMP_OLD_SHORTEST = 26 };
 
-static bool is_bmp(const uint8_t *bytes, size_t size) {
-  return size >= BMP_SHORTEST && bytes[0] == 'B' && bytes[1] == 'M';
-}
+static bool is_bmp(const uint8_t *bytes, size_t size) { return size >= 2 && bytes[0] == 'B' && bytes[1] == 'M'; }
 
-static bool read_bmp(const uint8_t *bytes, header *found) {
+static bool read_bmp(const uint8_t *bytes, size_t size, header *found) {
+  if (size < BMP_OLD_SHORTEST) return false;
   uint32_t own = little_endian(bytes + BMP_SIZE, 4), depth;
+  if (own != BMP_OLD_SIZE && size < BMP_SHORTEST) return false;
   if (own == BMP_OLD_SIZE) {
     found->width = little_endian(bytes + BMP_WIDTH, 2);
     found->height = little_endian(bytes + BMP_OLD_HEIGHT, 2);
@@ -83,7 +83,7 @@ dq_status dq_image_header_check(const uint8_t *bytes, size_t size, const char *n
   dq_pnm pnm;
   bool bmp = is_bmp(bytes, size), whole = true;
   if (!bmp && !dq_pnm_read(bytes, size, &pnm)) return DQ_OK;
-  whole = bmp ? read_bmp(bytes, &found) : check_pnm(&pnm, &found);
+  whole = bmp ? read_bmp(bytes, size, &found) : check_pnm(&pnm, &found);
   if (!whole || found.width < 1 || found.height < 1 || found.width > DQ_LARGEST_SIDE || found.height > DQ_LARGEST_SIDE)
     return dq_fail(error, DQ_BAD_INPUT, "%s: broken %s header, expected a width and a height of 1 to %d pixels", name,
                    bmp ? "BMP" : "PNM", DQ_LARGEST_SIDE);

@@ -162,8 +162,11 @@ static bool are_known(dq_op *op, dq_arena *arena) {
     again[i] = *op->outputs[i];
     op->outputs[i] = &again[i];
   }
+  dq_error *error = op->error;
   op->error = &ignored;
-  return again && dq_op_infer(op) == DQ_OK;
+  bool known = again && dq_op_infer(op) == DQ_OK;
+  op->error = error;
+  return known;
 }
 
 static dq_status cost_of_node(analysis *a, const dq_node *node, dq_cost_node *row, dq_error *error) {

@@ -233,7 +233,7 @@ static void put_length(uint8_t *at, size_t length) {
 static bool cut_message(byte_buffer *buffer, const ProtobufCMessageDescriptor *message, const uint8_t *data,
                         size_t size) {
   const uint8_t *at = data, *end = data + size;
-  wire_field field;
+  wire_field field = {0};
   while (at < end && read_field(&at, end, &field)) {
     const ProtobufCMessageDescriptor *next = field.wire == WIRE_BYTES ? below(message, field.number) : NULL;
     if (next) {

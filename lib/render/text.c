@@ -28,7 +28,7 @@ int dq_text_columns(const char *text) {
 
 // One character as it is shown.
 typedef struct piece {
-  char text[8];
+  char text[12]; // a character of up to 4 bytes, or \x and its code in hexadecimal
   int columns;
 } piece;
 
