@@ -43,7 +43,7 @@ typedef struct dq_codegen_parts {
   FILE *weights;   // bytes of the arrays, where they get a file of their own; NULL: they get none
   size_t weights_bytes;
   FILE *calls;      // statements of the network's function
-  unsigned helpers; // set of 1 << dq_emit_helper
+  uint64_t helpers; // set of DQ_EMIT_BIT
 } dq_codegen_parts;
 
 // Prints the step `index`: its arrays, its function unless an equal one is there, and its call. Statuses as
@@ -54,8 +54,8 @@ dq_status dq_codegen_emit_step(dq_codegen *made, dq_codegen_parts *parts, int in
 // Prints the array of output `o`, which is a constant, and the statement that copies it.
 void dq_codegen_constant_output(dq_codegen *made, dq_codegen_parts *parts, int o);
 
-// Writes definitions in C of the helpers of a set (bits 1 << dq_emit_helper).
-void dq_codegen_helpers(FILE *to, unsigned helpers, dq_emit_target target);
+// Writes definitions in C of the helpers of a set (bits DQ_EMIT_BIT).
+void dq_codegen_helpers(FILE *to, uint64_t helpers, dq_emit_target target);
 // Writes a text as part of a comment: no end of a comment, no control characters, no backslash.
 void dq_codegen_comment(FILE *to, const char *text);
 // Writes a comment on a step of the first call of a function: operator, name, types and shapes, and which other steps

@@ -1,4 +1,4 @@
-// The texts of lib/kernels/reference/function.h and lib/base/half.h, so that emitted C has the very functions of the
+// The texts of function.h and function_wide.h in lib/kernels/reference, and of lib/base/half.h, so that emitted C has the very functions of the
 // executor.
 #ifndef DQ_CODEGEN_FUNCTION_TEXT_H
 #define DQ_CODEGEN_FUNCTION_TEXT_H

@@ -396,7 +396,7 @@ static void copy_function(FILE *to, const char *name) {
   fputc('\n', to);
 }
 
-static void print_products(FILE *to, unsigned helpers) {
+static void print_products(FILE *to, uint64_t helpers) {
   static const struct {
     dq_emit_helper helper;
     const char *name, *weight, *data;
@@ -406,7 +406,7 @@ static void print_products(FILE *to, unsigned helpers) {
               {DQ_EMIT_WIDE_SIGNED_PRODUCTS, "dq_wide_signed_products", "int16_t", "int8_t"}};
   bool any = false;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    if (!(helpers & 1u << rows[i].helper)) continue;
+    if (!(helpers & UINT64_C(1) << rows[i].helper)) continue;
     if (!any) fputs(order_text, to);
     any = true;
     const char *data = rows[i].data;
@@ -418,40 +418,81 @@ static void print_products(FILE *to, unsigned helpers) {
   }
 }
 
+// The functions of function.h and function_wide.h and the helpers that need them, callees first.
+#define EXP_USERS (DQ_EMIT_BIT(EXP) | DQ_EMIT_BIT(TANH) | DQ_EMIT_BIT(ERF) | DQ_EMIT_BIT(SOFTPLUS))
+#define SIGMOID_USERS (DQ_EMIT_BIT(SIGMOID) | DQ_EMIT_BIT(SILU))
+#define PARTS_USERS (EXP_USERS | SIGMOID_USERS)
+#define REST_USERS (PARTS_USERS | DQ_EMIT_BIT(EXPM1))
+#define POWER_USERS (DQ_EMIT_BIT(SINH) | DQ_EMIT_BIT(COSH))
+#define LOG_USERS (DQ_EMIT_BIT(ASINH) | DQ_EMIT_BIT(ACOSH) | DQ_EMIT_BIT(ATANH))
+#define ARC_USERS (DQ_EMIT_BIT(ASIN) | DQ_EMIT_BIT(ACOS) | DQ_EMIT_BIT(ATAN))
+#define WIDE_USERS (POWER_USERS | LOG_USERS | ARC_USERS | DQ_EMIT_BIT(TAN))
+#define SIGN_USERS (WIDE_USERS & ~(DQ_EMIT_BIT(TAN) | DQ_EMIT_BIT(COSH) | DQ_EMIT_BIT(ACOS) | DQ_EMIT_BIT(ACOSH)))
+#define NAN_USERS (DQ_EMIT_BIT(TAN) | DQ_EMIT_BIT(ASIN) | DQ_EMIT_BIT(ACOS) | DQ_EMIT_BIT(ACOSH) | DQ_EMIT_BIT(ATANH))
+#define BITS_USERS (REST_USERS | SIGN_USERS | NAN_USERS)
+static const struct {
+  const char *name;
+  uint64_t users;
+} own_functions[] = {{"dq_float_bits", REST_USERS | SIGN_USERS | DQ_EMIT_BIT(TAN)},
+                     {"dq_bits_float", BITS_USERS},
+                     {"dq_exp_rest", REST_USERS},
+                     {"dq_exp_parts", PARTS_USERS},
+                     {"dq_exp_one", EXP_USERS},
+                     {"dq_sigmoid_one", SIGMOID_USERS},
+                     {"dq_silu_one", DQ_EMIT_BIT(SILU)},
+                     {"dq_tanh_one", DQ_EMIT_BIT(TANH)},
+                     {"dq_expm1_one", DQ_EMIT_BIT(EXPM1)},
+                     {"dq_softplus_one", DQ_EMIT_BIT(SOFTPLUS)},
+                     {"dq_erf_one", DQ_EMIT_BIT(ERF)},
+                     {"dq_series", WIDE_USERS},
+                     {"dq_wide_exp", POWER_USERS},
+                     {"dq_wide_log", LOG_USERS},
+                     {"dq_wide_log1p", LOG_USERS},
+                     {"dq_wide_atan", ARC_USERS},
+                     {"dq_signed_like", SIGN_USERS},
+                     {"dq_nan", NAN_USERS},
+                     {"dq_atan_one", DQ_EMIT_BIT(ATAN)},
+                     {"dq_asin_one", DQ_EMIT_BIT(ASIN)},
+                     {"dq_acos_one", DQ_EMIT_BIT(ACOS)},
+                     {"dq_sinh_one", DQ_EMIT_BIT(SINH)},
+                     {"dq_cosh_one", DQ_EMIT_BIT(COSH)},
+                     {"dq_asinh_one", DQ_EMIT_BIT(ASINH)},
+                     {"dq_acosh_one", DQ_EMIT_BIT(ACOSH)},
+                     {"dq_atanh_one", DQ_EMIT_BIT(ATANH)},
+                     {"dq_wide_rest", DQ_EMIT_BIT(TAN)},
+                     {"dq_tan_one", DQ_EMIT_BIT(TAN)}};
+
+static void print_functions(FILE *to, uint64_t helpers) {
+  if (helpers & REST_USERS)
+    fputs("#define DQ_EXP_MAGIC 12582912.0f /* adding it leaves round(n) in the low bits of the mantissa */\n", to);
+  for (size_t i = 0; i < sizeof own_functions / sizeof *own_functions; i++)
+    if (helpers & own_functions[i].users) copy_function(to, own_functions[i].name);
+}
+
 // The functions that each helper consists of, callees first.
-void dq_codegen_helpers(FILE *to, unsigned helpers, dq_emit_target target) {
-  static const unsigned exp_users = 1u << DQ_EMIT_EXP | 1u << DQ_EMIT_TANH;
-  static const unsigned sigmoid_users = 1u << DQ_EMIT_SIGMOID | 1u << DQ_EMIT_SILU;
-  if (helpers & 1u << DQ_EMIT_ROUND) fputs(round_text, to);
-  if (helpers & 1u << DQ_EMIT_NEAR) fputs(near_text, to);
-  if (helpers & 1u << DQ_EMIT_LEVEL) fputs(level_text, to);
-  if (helpers & (1u << DQ_EMIT_PAIRS)) fprintf(to, bytes_text, "", 'u', "", 'u');
-  if (helpers & (1u << DQ_EMIT_SIGNED_PAIRS | 1u << DQ_EMIT_BLOCKS))
+void dq_codegen_helpers(FILE *to, uint64_t helpers, dq_emit_target target) {
+  if (helpers & DQ_EMIT_BIT(ROUND)) fputs(round_text, to);
+  if (helpers & DQ_EMIT_BIT(NEAR)) fputs(near_text, to);
+  if (helpers & DQ_EMIT_BIT(LEVEL)) fputs(level_text, to);
+  if (helpers & (DQ_EMIT_BIT(PAIRS))) fprintf(to, bytes_text, "", 'u', "", 'u');
+  if (helpers & (DQ_EMIT_BIT(SIGNED_PAIRS) | DQ_EMIT_BIT(BLOCKS)))
     fprintf(to, bytes_text, "signed_", 's', "signed_", 's');
-  if (helpers & (1u << DQ_EMIT_PAIRS | 1u << DQ_EMIT_SIGNED_PAIRS)) fputs(pairs_text, to);
-  if (helpers & 1u << DQ_EMIT_BLOCKS) fputs(blocks_text, to);
+  if (helpers & (DQ_EMIT_BIT(PAIRS) | DQ_EMIT_BIT(SIGNED_PAIRS))) fputs(pairs_text, to);
+  if (helpers & DQ_EMIT_BIT(BLOCKS)) fputs(blocks_text, to);
   print_products(to, helpers);
-  if (helpers & 1u << DQ_EMIT_HIGH) fputs(target == DQ_EMIT_DSP ? dsp_high_text : high_text, to);
-  if (helpers & 1u << DQ_EMIT_SCALE) fputs(scale_text, to);
-  if (helpers & 1u << DQ_EMIT_UNIT) fputs(unit_text, to);
-  if (helpers & (1u << DQ_EMIT_HALF | 1u << DQ_EMIT_FROM_HALF)) copy_function(to, "dq_half_to_float");
-  if (helpers & (1u << DQ_EMIT_HALF | 1u << DQ_EMIT_TO_HALF)) copy_function(to, "dq_float_to_half");
-  if (helpers & 1u << DQ_EMIT_HALF_ABOVE) copy_function(to, "dq_half_above");
-  if (helpers & 1u << DQ_EMIT_ODD_HALF) fputs(odd_half_text, to);
-  if (helpers & 1u << DQ_EMIT_NARROW) fputs(narrow_text, to);
-  if (helpers & 1u << DQ_EMIT_NARROW_64) fputs(natural_text, to);
-  if (helpers & 1u << DQ_EMIT_POWER) fputs(power_text, to);
-  if (helpers & 1u << DQ_EMIT_SATURATED) fputs(saturated_text, to);
-  if (helpers & 1u << DQ_EMIT_MODULO) fputs(modulo_text, to);
-  if (helpers & 1u << DQ_EMIT_REFLECTED) fputs(reflected_text, to);
-  if (helpers & 1u << DQ_EMIT_CUBIC) fputs(cubic_text, to);
-  if (!(helpers & (exp_users | sigmoid_users))) return;
-  fputs("#define DQ_EXP_MAGIC 12582912.0f /* adding it leaves round(n) in the low bits of the mantissa */\n", to);
-  copy_function(to, "dq_float_bits");
-  copy_function(to, "dq_bits_float");
-  copy_function(to, "dq_exp_parts");
-  if (helpers & exp_users) copy_function(to, "dq_exp_one");
-  if (helpers & sigmoid_users) copy_function(to, "dq_sigmoid_one");
-  if (helpers & 1u << DQ_EMIT_SILU) copy_function(to, "dq_silu_one");
-  if (helpers & 1u << DQ_EMIT_TANH) copy_function(to, "dq_tanh_one");
+  if (helpers & DQ_EMIT_BIT(HIGH)) fputs(target == DQ_EMIT_DSP ? dsp_high_text : high_text, to);
+  if (helpers & DQ_EMIT_BIT(SCALE)) fputs(scale_text, to);
+  if (helpers & DQ_EMIT_BIT(UNIT)) fputs(unit_text, to);
+  if (helpers & (DQ_EMIT_BIT(HALF) | DQ_EMIT_BIT(FROM_HALF))) copy_function(to, "dq_half_to_float");
+  if (helpers & (DQ_EMIT_BIT(HALF) | DQ_EMIT_BIT(TO_HALF))) copy_function(to, "dq_float_to_half");
+  if (helpers & DQ_EMIT_BIT(HALF_ABOVE)) copy_function(to, "dq_half_above");
+  if (helpers & DQ_EMIT_BIT(ODD_HALF)) fputs(odd_half_text, to);
+  if (helpers & DQ_EMIT_BIT(NARROW)) fputs(narrow_text, to);
+  if (helpers & DQ_EMIT_BIT(NARROW_64)) fputs(natural_text, to);
+  if (helpers & DQ_EMIT_BIT(POWER)) fputs(power_text, to);
+  if (helpers & DQ_EMIT_BIT(SATURATED)) fputs(saturated_text, to);
+  if (helpers & DQ_EMIT_BIT(MODULO)) fputs(modulo_text, to);
+  if (helpers & DQ_EMIT_BIT(REFLECTED)) fputs(reflected_text, to);
+  if (helpers & DQ_EMIT_BIT(CUBIC)) fputs(cubic_text, to);
+  print_functions(to, helpers);
 }

@@ -79,14 +79,13 @@ static const char pop_contraction[] = "#if defined(__GNUC__) && !defined(__clang
                                       "#pragma GCC pop_options\n#endif\n\n";
 
 // Helpers that compute with integers, or with floats but without products.
-static const unsigned without_products = 1u << DQ_EMIT_NEAR | 1u << DQ_EMIT_ROUND | 1u << DQ_EMIT_LEVEL |
-                                         1u << DQ_EMIT_PRODUCTS | 1u << DQ_EMIT_SIGNED_PRODUCTS |
-                                         1u << DQ_EMIT_WIDE_PRODUCTS | 1u << DQ_EMIT_WIDE_SIGNED_PRODUCTS |
-                                         1u << DQ_EMIT_BLOCKS | 1u << DQ_EMIT_PAIRS | 1u << DQ_EMIT_SIGNED_PAIRS |
-                                         1u << DQ_EMIT_HIGH | 1u << DQ_EMIT_SCALE | 1u << DQ_EMIT_POWER;
+static const uint64_t without_products =
+    DQ_EMIT_BIT(NEAR) | DQ_EMIT_BIT(ROUND) | DQ_EMIT_BIT(LEVEL) | DQ_EMIT_BIT(PRODUCTS) | DQ_EMIT_BIT(SIGNED_PRODUCTS) |
+    DQ_EMIT_BIT(WIDE_PRODUCTS) | DQ_EMIT_BIT(WIDE_SIGNED_PRODUCTS) | DQ_EMIT_BIT(BLOCKS) | DQ_EMIT_BIT(PAIRS) |
+    DQ_EMIT_BIT(SIGNED_PAIRS) | DQ_EMIT_BIT(HIGH) | DQ_EMIT_BIT(SCALE) | DQ_EMIT_BIT(POWER);
 
 static void print_helpers(FILE *to, const dq_codegen *made, const dq_codegen_parts *parts) {
-  const unsigned others = parts->helpers & ~without_products & ~(1u << DQ_EMIT_MATH);
+  const uint64_t others = parts->helpers & ~without_products & ~(DQ_EMIT_BIT(MATH));
   bool has_floats = others != 0;
   for (int f = 0; f < parts->function_count; f++) has_floats |= parts->functions[f].has_floats;
   if (has_floats) fputs(contraction, to);
@@ -133,8 +132,8 @@ static const char words[] = "/* The bytes of large arrays, in order from the low
 
 static void print_source(FILE *to, const dq_codegen *made, const dq_codegen_parts *parts, const char *header,
                          const char *constants, const char *calls) {
-  static const unsigned math = 1u << DQ_EMIT_MATH | 1u << DQ_EMIT_MODULO | 1u << DQ_EMIT_EXP | 1u << DQ_EMIT_SIGMOID |
-                               1u << DQ_EMIT_SILU | 1u << DQ_EMIT_TANH;
+  static const uint64_t math = DQ_EMIT_BIT(MATH) | DQ_EMIT_BIT(MODULO) | DQ_EMIT_BIT(EXP) | DQ_EMIT_BIT(SIGMOID) |
+                               DQ_EMIT_BIT(SILU) | DQ_EMIT_BIT(TANH);
   fprintf(to,
           "/* Written by dq-cc: %" PRId64 " multiply-accumulates, %zu bytes of arena, %" PRId64
           " bytes of constants. */\n",

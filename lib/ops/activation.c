@@ -21,6 +21,17 @@ static double parameter(const dq_op *op, const char *name, float fallback) {
 // B, or NULL).
 #define ACTIVATION(NAME, VERSIONS, GRAIN, FIRST, A, SECOND, B, EXPRESSION, TRAITS, ...)                                \
   DQ_EACH_FLOAT(DQ_LOOP1, NAME, EXPRESSION)                                                                            \
+  LOOPED_ACTIVATION(NAME, VERSIONS, GRAIN, FIRST, A, SECOND, B, TRAITS, __VA_ARGS__)
+// The same with an expression of f, the function that a kernel makes of `ARGUMENT`; WIDE is that function of float64.
+#define KERNEL_ACTIVATION(NAME, VERSIONS, FIRST, A, SECOND, B, ARGUMENT, KERNEL, WIDE, EXPRESSION, TRAITS, ...)        \
+  DQ_KERNEL_LOOP1(NAME, ARGUMENT, KERNEL, EXPRESSION)                                                                  \
+  static inline double of_f_##NAME(double x, double a, double b, double f) {                                           \
+    (void)a, (void)b;                                                                                                  \
+    return EXPRESSION;                                                                                                 \
+  }                                                                                                                    \
+  DQ_LOOP1(NAME, of_f_##NAME(x, a, b, WIDE(ARGUMENT)), F64, double)                                                    \
+  LOOPED_ACTIVATION(NAME, VERSIONS, DQ_GRAIN_FUNCTION, FIRST, A, SECOND, B, TRAITS, __VA_ARGS__)
+#define LOOPED_ACTIVATION(NAME, VERSIONS, GRAIN, FIRST, A, SECOND, B, TRAITS, ...)                                     \
   static dq_loop *const loops_##NAME[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY, NAME)};                            \
   static const dq_attribute_rule attributes_##NAME[] = {                                                               \
       DQ_CONSUMED_INPUTS, {FIRST, DQ_ATTRIBUTE_FLOAT, false}, {SECOND, DQ_ATTRIBUTE_FLOAT, false}, {0}};               \
@@ -40,8 +51,9 @@ static double parameter(const dq_op *op, const char *name, float fallback) {
   LOOPED(NAME, VERSIONS, GRAIN, TRAITS, __VA_ARGS__)
 
 #define UNIT_CLAMPED(y) ((y) < 0 ? 0 : (y) > 1 ? 1 : (y))
-// ln(1 + e^x) without overflow. Formulas convert each result to its type, (T), where compilers compute in a wider one.
-#define SOFTPLUS_C "(x > 0.0f ? (T)(x + log1pf(expf(-x))) : log1pf(expf(x)))"
+// ln(1 + e^x) of float64 without overflow. Formulas convert each result to its type, (T), where compilers compute in a
+// wider one.
+#define SOFTPLUS_C "(x > 0.0 ? (T)(x + log1p(exp(-x))) : log1p(exp(x)))"
 #define SOFTPLUS(x) ((x) > 0 ? (x) + log1p(exp(-(x))) : log1p(exp(x)))
 
 DQ_KERNEL_LOOP(Sigmoid_F32, dq_sigmoid_f32)
@@ -54,12 +66,20 @@ LOOPED(Tanh, (1, 6, 13), DQ_GRAIN, DQ_OP_UNIFORM, .formula = "dq_tanh_one(x)", .
        .bound = DQ_BOUND_SQUEEZE, .range = {-1, 1})
 FUNCTION(HardSwish, (14, 22), DQ_GRAIN, x *UNIT_CLAMPED(x / 6 + (element)0.5), DQ_OP_UNIFORM,
          .formula = "x * dq_unit((T)(x / 6.0f) + 0.5f)", .gradient = dq_gradient_by_input, .bound = DQ_BOUND_SLOPE)
-FUNCTION(Softplus, (1, 22), DQ_GRAIN_FUNCTION, SOFTPLUS(x), DQ_OP_UNIFORM, .formula = SOFTPLUS_C,
-         .gradient = dq_gradient_by_input, .bound = DQ_BOUND_SQUEEZE, .range = {0, INFINITY})
+DQ_KERNEL_LOOP(Softplus_F32, dq_softplus_f32)
+DQ_LOOP1(Softplus, SOFTPLUS(x), F64, double)
+LOOPED(Softplus, (1, 22), DQ_GRAIN_FUNCTION, DQ_OP_UNIFORM, .formula = "dq_softplus_one(x)", .wide_formula = SOFTPLUS_C,
+       .gradient = dq_gradient_by_input, .bound = DQ_BOUND_SQUEEZE, .range = {0, INFINITY})
 FUNCTION(Softsign, (1, 22), DQ_GRAIN, x / (1 + fabs(x)), DQ_OP_UNIFORM, .formula = "x / (T)(1.0f + fabsf(x))",
          .bound = DQ_BOUND_SQUEEZE, .range = {-1, 1})
-FUNCTION(Mish, (18, 22), DQ_GRAIN_FUNCTION, x *tanh(SOFTPLUS(x)), DQ_OP_UNIFORM, .formula = "x * tanhf(" SOFTPLUS_C ")",
-         .bound = DQ_BOUND_SLOPE)
+static void tanh_of_softplus(unsigned cpu, const float *input, float *output, int64_t count) {
+  dq_softplus_f32(cpu, input, output, count);
+  dq_tanh_f32(cpu, output, output, count);
+}
+DQ_KERNEL_LOOP1(Mish, x, tanh_of_softplus, x *f)
+DQ_LOOP1(Mish, x *tanh(SOFTPLUS(x)), F64, double)
+LOOPED(Mish, (18, 22), DQ_GRAIN_FUNCTION, DQ_OP_UNIFORM, .formula = "x * dq_tanh_one(dq_softplus_one(x))",
+       .wide_formula = "x * tanh(" SOFTPLUS_C ")", .bound = DQ_BOUND_SLOPE)
 
 static dq_slope slope_LeakyRelu(const dq_node *node) {
   return (dq_slope){DQ_NO_INPUT, dq_node_float(node, "alpha", 0.01f)};
@@ -67,22 +87,23 @@ static dq_slope slope_LeakyRelu(const dq_node *node) {
 ACTIVATION(LeakyRelu, (1, 6, 16), DQ_GRAIN, "alpha", 0.01f, NULL, 0, x < 0 ? a * x : x,
            DQ_OP_UNIFORM | DQ_OP_HOMOGENEOUS, .slope = slope_LeakyRelu, .gradient = dq_gradient_slope,
            .bound = DQ_BOUND_SLOPE)
-ACTIVATION(Elu, (1, 6, 22), DQ_GRAIN_FUNCTION, "alpha", 1, NULL, 0, x < 0 ? a * expm1(x) : x, DQ_OP_UNIFORM,
-           .formula = "x < 0.0f ? $alpha:1; * expm1f(x) : x", .bound = DQ_BOUND_SQUEEZE, .range = {-1, INFINITY})
-ACTIVATION(Selu, (1, 6, 22), DQ_GRAIN_FUNCTION, "alpha", 1.67326319217681884765625f, "gamma",
-           1.05070102214813232421875f, x > 0 ? b * x : b * (a * expm1(x)), DQ_OP_UNIFORM,
-           .formula = "x > 0.0f ? $gamma:1.05070102214813232421875; * x : $gamma:1.05070102214813232421875; * "
-                      "(T)($alpha:1.67326319217681884765625; * expm1f(x))",
-           .bound = DQ_BOUND_UNKNOWN)
-ACTIVATION(Celu, (12, 28), DQ_GRAIN_FUNCTION, "alpha", 1, NULL, 0, x > 0 ? x : a * expm1(x / a), DQ_OP_UNIFORM,
-           .formula = "x > 0.0f ? x : $alpha:1; * expm1f(x / $alpha:1;)", .bound = DQ_BOUND_UNKNOWN)
+KERNEL_ACTIVATION(Elu, (1, 6, 22), "alpha", 1, NULL, 0, x, dq_expm1_f32, expm1, x < 0 ? a * f : x, DQ_OP_UNIFORM,
+                  .formula = "x < 0.0f ? $alpha:1; * dq_expm1_one(x) : x", .bound = DQ_BOUND_SQUEEZE,
+                  .range = {-1, INFINITY})
+KERNEL_ACTIVATION(Selu, (1, 6, 22), "alpha", 1.67326319217681884765625f, "gamma", 1.05070102214813232421875f, x,
+                  dq_expm1_f32, expm1, x > 0 ? b * x : b * (a * f), DQ_OP_UNIFORM,
+                  .formula = "x > 0.0f ? $gamma:1.05070102214813232421875; * x : $gamma:1.05070102214813232421875; * "
+                             "(T)($alpha:1.67326319217681884765625; * dq_expm1_one(x))",
+                  .bound = DQ_BOUND_UNKNOWN)
+KERNEL_ACTIVATION(Celu, (12, 28), "alpha", 1, NULL, 0, x / a, dq_expm1_f32, expm1, x > 0 ? x : a * f, DQ_OP_UNIFORM,
+                  .formula = "x > 0.0f ? x : $alpha:1; * dq_expm1_one(x / $alpha:1;)", .bound = DQ_BOUND_UNKNOWN)
 ACTIVATION(HardSigmoid, (1, 6, 22), DQ_GRAIN, "alpha", 0.2f, "beta", 0.5f, UNIT_CLAMPED(a *x + b), DQ_OP_UNIFORM,
            .formula = "dq_unit((T)($alpha:0.2; * x) + $beta:0.5;)", .gradient = dq_gradient_by_output,
            .bound = DQ_BOUND_SQUEEZE, .range = {0, 1})
 ACTIVATION(ThresholdedRelu, (10, 22), DQ_GRAIN, "alpha", 1, NULL, 0, x > a ? x : 0, DQ_OP_UNIFORM,
            .formula = "x > $alpha:1; ? x : 0.0f", .bound = DQ_BOUND_UNKNOWN)
-ACTIVATION(Swish, (24), DQ_GRAIN, "alpha", 1, NULL, 0, x / (1 + DQ_EXP(-a * x)), DQ_OP_UNIFORM,
-           .formula = "x / (T)(1.0f + dq_exp_one(-$alpha:1; * x))", .bound = DQ_BOUND_SLOPE)
+KERNEL_ACTIVATION(Swish, (24), "alpha", 1, NULL, 0, -a *x, dq_exp_f32, exp, x / (1 + f), DQ_OP_UNIFORM,
+                  .formula = "x / (T)(1.0f + dq_exp_one(-$alpha:1; * x))", .bound = DQ_BOUND_SLOPE)
 
 // ---- Relu: signed integers too ----
 
@@ -133,9 +154,11 @@ ROW(Shrink, (9), (1, 1), DQ_TYPES_NUMBER, DQ_QUANTIZE_TABLE, dq_infer_same, attr
 
 #define SQRT_HALF 0.70710678118654752440
 #define SQRT_2_PI 0.79788456080286535588
-DQ_EACH_FLOAT(DQ_LOOP1, GeluErf, (element)0.5 * x * (1 + erf(x * (element)SQRT_HALF)))
-DQ_EACH_FLOAT(DQ_LOOP1, GeluTanh,
-              (element)0.5 * x * (1 + tanh((element)SQRT_2_PI * (x + (element)0.044715 * x * x * x))))
+#define TANH_ARGUMENT (element) SQRT_2_PI *(x + (element)0.044715 * x * x * x)
+DQ_KERNEL_LOOP1(GeluErf, x *(element)SQRT_HALF, dq_erf_f32, (element)0.5 * x * (1 + f))
+DQ_KERNEL_LOOP1(GeluTanh, TANH_ARGUMENT, dq_tanh_f32, (element)0.5 * x * (1 + f))
+DQ_LOOP1(GeluErf, (element)0.5 * x * (1 + erf(x * (element)SQRT_HALF)), F64, double)
+DQ_LOOP1(GeluTanh, (element)0.5 * x * (1 + tanh(TANH_ARGUMENT)), F64, double)
 static dq_status run_Gelu(dq_op *op) {
   static dq_loop *const by_erf[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY, GeluErf)};
   static dq_loop *const by_tanh[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY, GeluTanh)};
@@ -147,9 +170,9 @@ static dq_status run_Gelu(dq_op *op) {
 }
 static dq_status emit_Gelu(dq_emission *to) {
   if (strcmp(dq_node_string(to->op->node, "approximate", "none"), "tanh") != 0)
-    return dq_emit_elements(to, "(T)(0.5f * x) * (T)(1.0f + erff(x * (T)0.70710678118654752440f))");
+    return dq_emit_elements(to, "(T)(0.5f * x) * (T)(1.0f + dq_erf_one(x * (T)0.70710678118654752440f))");
   return dq_emit_elements(
-      to, "(T)(0.5f * x) * (T)(1.0f + tanhf((T)0.79788456080286535588f * (T)(x + (T)((T)((T)((T)0.044715f "
+      to, "(T)(0.5f * x) * (T)(1.0f + dq_tanh_one((T)0.79788456080286535588f * (T)(x + (T)((T)((T)((T)0.044715f "
           "* x) * x) * x))))");
 }
 static const dq_attribute_rule attributes_Gelu[] = {{"approximate", DQ_ATTRIBUTE_STRING, false}, {0}};

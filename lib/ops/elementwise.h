@@ -103,6 +103,29 @@ dq_status dq_infer_unidirectional(dq_op *op);
 #define DQ_KERNEL_LOOP(name, function)                                                                                 \
   static void name(const dq_lane *lane) { function(lane->cpu, lane->inputs[0], lane->output, lane->count); }
 
+// output = expression of x in float32 and of f, the function that a kernel, function(cpu, input, output, count), makes
+// of `argument`, an expression of x; in blocks, as output may lie on the input.
+#define DQ_KERNEL_LOOP1(name, argument, function, expression)                                                          \
+  static void name##_F32(const dq_lane *lane) {                                                                        \
+    typedef float element __attribute__((unused));                                                                     \
+    enum { BLOCK = 512 };                                                                                              \
+    const float *in = lane->inputs[0], a = (float)lane->parameters[0], b = (float)lane->parameters[1];                 \
+    float *out = lane->output, values[BLOCK];                                                                          \
+    (void)a, (void)b;                                                                                                  \
+    for (int64_t from = 0; from < lane->count; from += BLOCK, in += BLOCK, out += BLOCK) {                             \
+      const int64_t count = lane->count - from < BLOCK ? lane->count - from : BLOCK;                                   \
+      for (int64_t i = 0; i < count; i++) {                                                                            \
+        const float x = in[i];                                                                                         \
+        values[i] = argument;                                                                                          \
+      }                                                                                                                \
+      function(lane->cpu, values, values, count);                                                                      \
+      for (int64_t i = 0; i < count; i++) {                                                                            \
+        const float x = in[i], f = values[i];                                                                          \
+        out[i] = expression;                                                                                           \
+      }                                                                                                                \
+    }                                                                                                                  \
+  }
+
 // output = expression of x and y, any strides.
 #define DQ_LOOP2_TO(to, name, expression, symbol, type)                                                                \
   static void name##_##symbol(const dq_lane *lane) {                                                                   \

@@ -1,5 +1,6 @@
 // Functions of one value: arithmetic, rounding, trigonometry, tests.
 #include "lib/kernels/array/array.h"
+#include "lib/kernels/reference/function_wide.h"
 #include "lib/ops/elementwise.h"
 #include "lib/ops/emit.h"
 #include "lib/ops/gradient.h"
@@ -21,6 +22,13 @@
   ROW(NAME, VERSIONS, DQ_TYPES_FLOAT, COLOUR, dq_infer_same, dq_consumed_inputs,                                       \
       DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE | DQ_OP_UNIFORM, __VA_ARGS__)
 
+// Of float32 the function of function_wide.h, of float64 that of the C library.
+#define WIDE_FUNCTION(NAME, VERSIONS, FUNCTION)                                                                        \
+  DQ_LOOP1(NAME, dq_##FUNCTION##_one(x), F32, float)                                                                   \
+  DQ_LOOP1(NAME, FUNCTION(x), F64, double)                                                                             \
+  LOOPED(NAME, VERSIONS, DQ_DENY, DQ_GRAIN_FUNCTION, .emit = dq_emit_formula, .formula = "dq_" #FUNCTION "_one(x)",    \
+         .bound = DQ_BOUND_UNKNOWN)
+
 FLOAT_FUNCTION(Ceil, (1, 6, 13), DQ_FOLLOW, DQ_GRAIN, ceil(x), .emit = dq_emit_formula, .formula = "ceilf(x)",
                .integer_form = DQ_FORM_FUNCTION, .bound = DQ_BOUND_UNKNOWN)
 FLOAT_FUNCTION(Floor, (1, 6, 13), DQ_FOLLOW, DQ_GRAIN, floor(x), .emit = dq_emit_formula, .formula = "floorf(x)",
@@ -38,30 +46,23 @@ LOOPED(Exp, (1, 6, 13), DQ_DENY, DQ_GRAIN, .emit = dq_emit_formula, .formula = "
        .integer_form = DQ_FORM_FUNCTION, .bound = DQ_BOUND_UNKNOWN)
 FLOAT_FUNCTION(Log, (1, 6, 13), DQ_DENY, DQ_GRAIN_FUNCTION, log(x), .emit = dq_emit_formula, .formula = "logf(x)",
                .integer_form = DQ_FORM_FUNCTION, .bound = DQ_BOUND_UNKNOWN)
-FLOAT_FUNCTION(Erf, (9, 13), DQ_DENY, DQ_GRAIN_FUNCTION, erf(x), .emit = dq_emit_formula, .formula = "erff(x)",
-               .integer_form = DQ_FORM_FUNCTION, .bound = DQ_BOUND_SQUEEZE, .range = {-1, 1})
+DQ_KERNEL_LOOP(Erf_F32, dq_erf_f32)
+DQ_LOOP1(Erf, erf(x), F64, double)
+LOOPED(Erf, (9, 13), DQ_DENY, DQ_GRAIN_FUNCTION, .emit = dq_emit_formula, .formula = "dq_erf_one(x)",
+       .integer_form = DQ_FORM_FUNCTION, .bound = DQ_BOUND_SQUEEZE, .range = {-1, 1})
 FLOAT_FUNCTION(Sin, (7, 22), DQ_DENY, DQ_GRAIN_FUNCTION, sin(x), .emit = dq_emit_formula, .formula = "sinf(x)",
                .bound = DQ_BOUND_UNKNOWN)
 FLOAT_FUNCTION(Cos, (7, 22), DQ_DENY, DQ_GRAIN_FUNCTION, cos(x), .emit = dq_emit_formula, .formula = "cosf(x)",
                .bound = DQ_BOUND_UNKNOWN)
-FLOAT_FUNCTION(Tan, (7, 22), DQ_DENY, DQ_GRAIN_FUNCTION, tan(x), .emit = dq_emit_formula, .formula = "tanf(x)",
-               .bound = DQ_BOUND_UNKNOWN)
-FLOAT_FUNCTION(Asin, (7, 22), DQ_DENY, DQ_GRAIN_FUNCTION, asin(x), .emit = dq_emit_formula, .formula = "asinf(x)",
-               .bound = DQ_BOUND_UNKNOWN)
-FLOAT_FUNCTION(Acos, (7, 22), DQ_DENY, DQ_GRAIN_FUNCTION, acos(x), .emit = dq_emit_formula, .formula = "acosf(x)",
-               .bound = DQ_BOUND_UNKNOWN)
-FLOAT_FUNCTION(Atan, (7, 22), DQ_DENY, DQ_GRAIN_FUNCTION, atan(x), .emit = dq_emit_formula, .formula = "atanf(x)",
-               .bound = DQ_BOUND_UNKNOWN)
-FLOAT_FUNCTION(Sinh, (9, 22), DQ_DENY, DQ_GRAIN_FUNCTION, sinh(x), .emit = dq_emit_formula, .formula = "sinhf(x)",
-               .bound = DQ_BOUND_UNKNOWN)
-FLOAT_FUNCTION(Cosh, (9, 22), DQ_DENY, DQ_GRAIN_FUNCTION, cosh(x), .emit = dq_emit_formula, .formula = "coshf(x)",
-               .bound = DQ_BOUND_UNKNOWN)
-FLOAT_FUNCTION(Asinh, (9, 22), DQ_DENY, DQ_GRAIN_FUNCTION, asinh(x), .emit = dq_emit_formula, .formula = "asinhf(x)",
-               .bound = DQ_BOUND_UNKNOWN)
-FLOAT_FUNCTION(Acosh, (9, 22), DQ_DENY, DQ_GRAIN_FUNCTION, acosh(x), .emit = dq_emit_formula, .formula = "acoshf(x)",
-               .bound = DQ_BOUND_UNKNOWN)
-FLOAT_FUNCTION(Atanh, (9, 22), DQ_DENY, DQ_GRAIN_FUNCTION, atanh(x), .emit = dq_emit_formula, .formula = "atanhf(x)",
-               .bound = DQ_BOUND_UNKNOWN)
+WIDE_FUNCTION(Tan, (7, 22), tan)
+WIDE_FUNCTION(Asin, (7, 22), asin)
+WIDE_FUNCTION(Acos, (7, 22), acos)
+WIDE_FUNCTION(Atan, (7, 22), atan)
+WIDE_FUNCTION(Sinh, (9, 22), sinh)
+WIDE_FUNCTION(Cosh, (9, 22), cosh)
+WIDE_FUNCTION(Asinh, (9, 22), asinh)
+WIDE_FUNCTION(Acosh, (9, 22), acosh)
+WIDE_FUNCTION(Atanh, (9, 22), atanh)
 
 // ---- With integers ----
 

@@ -45,9 +45,9 @@ void dq_emit_close(dq_emission *to, int count) {
   for (int i = 0; i < count; i++) dq_emit(to, "}");
 }
 
-_Static_assert(DQ_EMIT_HELPERS <= 32, "helpers are a set of 32 bits");
+_Static_assert(DQ_EMIT_HELPERS <= 64, "helpers are a set of 64 bits");
 
-void dq_emit_need(dq_emission *to, dq_emit_helper helper) { to->helpers |= 1u << helper; }
+void dq_emit_need(dq_emission *to, dq_emit_helper helper) { to->helpers |= UINT64_C(1) << helper; }
 
 int dq_emit_constant(dq_emission *to, int type, const void *data, int64_t count) {
   if (to->array_count == DQ_EMIT_ARRAYS) {

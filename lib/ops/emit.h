@@ -50,8 +50,24 @@ typedef enum dq_emit_helper {
   DQ_EMIT_ODD_HALF,   // dq_double_to_half(x): a double as float16, rounded once; with DQ_EMIT_TO_HALF
   DQ_EMIT_REFLECTED,  // dq_reflected(x, least, most) and dq_cubic(t, weight): as lib/ops/grid_sample.c has them
   DQ_EMIT_CUBIC,
+  // dq_erf_one, dq_expm1_one and dq_softplus_one of lib/kernels/reference/function.h; dq_asin_one and so on of
+  // function_wide.h
+  DQ_EMIT_ERF,
+  DQ_EMIT_EXPM1,
+  DQ_EMIT_SOFTPLUS,
+  DQ_EMIT_TAN,
+  DQ_EMIT_ASIN,
+  DQ_EMIT_ACOS,
+  DQ_EMIT_ATAN,
+  DQ_EMIT_SINH,
+  DQ_EMIT_COSH,
+  DQ_EMIT_ASINH,
+  DQ_EMIT_ACOSH,
+  DQ_EMIT_ATANH,
   DQ_EMIT_HELPERS
 } dq_emit_helper;
+// The element of a set of helpers.
+#define DQ_EMIT_BIT(NAME) (UINT64_C(1) << DQ_EMIT_##NAME)
 
 // The instructions that the C may use.
 typedef enum dq_emit_target {
@@ -75,7 +91,7 @@ struct dq_emission {
   int depth; // of braces, for the indentation
   dq_emit_array arrays[DQ_EMIT_ARRAYS];
   int array_count;
-  unsigned helpers;      // set of 1 << dq_emit_helper
+  uint64_t helpers;      // set of DQ_EMIT_BIT
   bool too_many;         // there were more arrays than DQ_EMIT_ARRAYS; emitting the step then fails
   bool plain;            // no result of a product of floats is added to another float
   const bool *placed;    // [op->input_count]: the input lies where its part of output 0 lies (DQ_OP_JOIN, DQ_OP_VIEW)

@@ -14,9 +14,15 @@ enum { TEXT = DQ_EMIT_FORMULA };
 static const struct {
   const char *name, *wide;
   dq_emit_helper helper;
-} functions[] = {{"dq_exp_one", "exp", DQ_EMIT_EXP},    {"dq_sigmoid_one", "", DQ_EMIT_SIGMOID},
-                 {"dq_tanh_one", "tanh", DQ_EMIT_TANH}, {"dq_unit", "", DQ_EMIT_UNIT},
-                 {"dq_power", NULL, DQ_EMIT_POWER},     {"dq_saturated", NULL, DQ_EMIT_SATURATED},
+} functions[] = {{"dq_exp_one", "exp", DQ_EMIT_EXP},        {"dq_sigmoid_one", "", DQ_EMIT_SIGMOID},
+                 {"dq_tanh_one", "tanh", DQ_EMIT_TANH},     {"dq_unit", "", DQ_EMIT_UNIT},
+                 {"dq_erf_one", "erf", DQ_EMIT_ERF},        {"dq_expm1_one", "expm1", DQ_EMIT_EXPM1},
+                 {"dq_softplus_one", "", DQ_EMIT_SOFTPLUS}, {"dq_tan_one", "tan", DQ_EMIT_TAN},
+                 {"dq_asin_one", "asin", DQ_EMIT_ASIN},     {"dq_acos_one", "acos", DQ_EMIT_ACOS},
+                 {"dq_atan_one", "atan", DQ_EMIT_ATAN},     {"dq_sinh_one", "sinh", DQ_EMIT_SINH},
+                 {"dq_cosh_one", "cosh", DQ_EMIT_COSH},     {"dq_asinh_one", "asinh", DQ_EMIT_ASINH},
+                 {"dq_acosh_one", "acosh", DQ_EMIT_ACOSH},  {"dq_atanh_one", "atanh", DQ_EMIT_ATANH},
+                 {"dq_power", NULL, DQ_EMIT_POWER},         {"dq_saturated", NULL, DQ_EMIT_SATURATED},
                  {"dq_modulo", NULL, DQ_EMIT_MODULO}};
 
 static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_' || c == '.'; }
@@ -92,6 +98,7 @@ bool dq_emit_fill(dq_emission *to, const char *formula, int type, char text[TEXT
 
 const char *dq_emit_formula_for(const dq_operator *row, int type) {
   unsigned bit = DQ_BIT(type);
+  if (type == DQ_F64 && row->wide_formula) return row->wide_formula;
   if (bit & DQ_TYPES_UNSIGNED && row->natural_formula) return row->natural_formula;
   if (bit & (DQ_TYPES_INTEGER | DQ_BIT(DQ_BOOL))) return row->integer_formula;
   return row->formula;

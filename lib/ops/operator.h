@@ -155,6 +155,7 @@ struct dq_operator {
   // The same of integers and bool, T being the type of input 0 and BITS its width; NULL: there is no C for them.
   const char *integer_formula;
   const char *natural_formula; // of unsigned integers; NULL: as integer_formula
+  const char *wide_formula;    // of float64; NULL: as formula
   // Optional, for sums of products of data and a weight: operands, axes and attributes of a node.
   void (*product)(const dq_node *node, dq_product *product);
   int64_t (*macs)(const dq_op *op); // multiply-accumulates from the shapes; NULL: none

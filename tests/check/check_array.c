@@ -399,11 +399,13 @@ void check_functions(checker *c) {
   static const struct {
     void (*array)(unsigned cpu, const float *input, float *output, int64_t count);
     float (*one)(float x);
-  } functions[] = {{dq_exp_f32, dq_exp_one}, {dq_sigmoid_f32, dq_sigmoid_one}, {dq_tanh_f32, dq_tanh_one}};
+  } functions[] = {{dq_exp_f32, dq_exp_one},     {dq_sigmoid_f32, dq_sigmoid_one},   {dq_tanh_f32, dq_tanh_one},
+                   {dq_expm1_f32, dq_expm1_one}, {dq_softplus_f32, dq_softplus_one}, {dq_erf_f32, dq_erf_one}};
+  enum { FUNCTIONS = sizeof functions / sizeof *functions };
   int64_t count = array_size(c);
   input_buffer input = input_new((size_t)count * 4), expected = input_new((size_t)count * 4);
   fill_patterns(c, input.data, count);
-  for (int k = 0; k < 3; k++) {
+  for (int k = 0; k < FUNCTIONS; k++) {
     output_buffer found = output_new((size_t)count * 4, (size_t)between(c, 0, 15) * 4);
     functions[k].array(c->cpu, input.data, found.data, count);
     for (int64_t i = 0; i < count; i++) ((float *)expected.data)[i] = functions[k].one(((float *)input.data)[i]);

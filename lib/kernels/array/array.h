@@ -90,6 +90,9 @@ void dq_exp_f32(unsigned cpu, const float *input, float *output, int64_t count);
 void dq_sigmoid_f32(unsigned cpu, const float *input, float *output,
                     int64_t count); // 1 / (1 + e^-x)
 void dq_tanh_f32(unsigned cpu, const float *input, float *output, int64_t count);
+void dq_expm1_f32(unsigned cpu, const float *input, float *output, int64_t count);    // e^x - 1
+void dq_softplus_f32(unsigned cpu, const float *input, float *output, int64_t count); // ln(1 + e^x)
+void dq_erf_f32(unsigned cpu, const float *input, float *output, int64_t count);      // the error function
 
 // ---- Elementwise operators on float32 arrays of `count` elements; output may be an input ----
 void dq_add_f32(const float *a, const float *b, float *output, int64_t count); // a[i] + b[i]

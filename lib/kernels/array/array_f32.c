@@ -26,3 +26,15 @@ void dq_sigmoid_f32(unsigned cpu, const float *input, float *output, int64_t cou
 void dq_tanh_f32(unsigned cpu, const float *input, float *output, int64_t count) {
   DQ_KERNEL_FUNCTION(tanh_f32, cpu)(input, output, count);
 }
+
+void dq_expm1_f32(unsigned cpu, const float *input, float *output, int64_t count) {
+  DQ_KERNEL_FUNCTION(expm1_f32, cpu)(input, output, count);
+}
+
+void dq_softplus_f32(unsigned cpu, const float *input, float *output, int64_t count) {
+  DQ_KERNEL_FUNCTION(softplus_f32, cpu)(input, output, count);
+}
+
+void dq_erf_f32(unsigned cpu, const float *input, float *output, int64_t count) {
+  DQ_KERNEL_FUNCTION(erf_f32, cpu)(input, output, count);
+}

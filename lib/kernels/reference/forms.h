@@ -461,7 +461,8 @@ typedef void dq_round_f16_function(const float *input, float *output, int64_t co
 // Rounds to binary16, then applies the slope `alpha` below zero, then rounds again, as a separate LeakyRelu would.
 typedef void dq_f32_to_f16_leaky_function(const float *input, float alpha, uint16_t *output, int64_t count);
 typedef void dq_exp_f32_function(const float *input, float *output, int64_t count);
-typedef dq_exp_f32_function dq_sigmoid_f32_function, dq_tanh_f32_function;
+typedef dq_exp_f32_function dq_sigmoid_f32_function, dq_tanh_f32_function, dq_expm1_f32_function;
+typedef dq_exp_f32_function dq_softplus_f32_function, dq_erf_f32_function;
 typedef void dq_quantize_function(const float *input, float scale, int32_t zero_point, bool is_signed, uint8_t *output,
                                   int64_t count);
 typedef void dq_dequantize_function(const uint8_t *input, bool is_signed, float scale, int32_t zero_point,

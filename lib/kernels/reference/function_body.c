@@ -12,3 +12,6 @@
 FUNCTION(dq_exp_f32, dq_exp_one)
 FUNCTION(dq_sigmoid_f32, dq_sigmoid_one)
 FUNCTION(dq_tanh_f32, dq_tanh_one)
+FUNCTION(dq_expm1_f32, dq_expm1_one)
+FUNCTION(dq_softplus_f32, dq_softplus_one)
+FUNCTION(dq_erf_f32, dq_erf_one)

@@ -56,6 +56,9 @@ dq_range_function dq_range_c;
 dq_exp_f32_function dq_exp_f32_c;
 dq_sigmoid_f32_function dq_sigmoid_f32_c;
 dq_tanh_f32_function dq_tanh_f32_c;
+dq_expm1_f32_function dq_expm1_f32_c;
+dq_softplus_f32_function dq_softplus_f32_c;
+dq_erf_f32_function dq_erf_f32_c;
 dq_f32_tail_function dq_f32_tail_c;
 
 #endif
