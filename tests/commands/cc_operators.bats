@@ -95,9 +95,32 @@ d = HardSigmoid b alpha=0.3 beta=0.4
 e = Softsign d
 f = LeakyRelu a alpha=0.1
 g = Sigmoid f
+h = Erf a
+i = Mish h
+j = Elu i alpha=0.7
+k = Gelu a
+l = Tan a
+m = Asin g
+n = Acos g
+o = Atan a
+p = Sinh a
+q = Cosh a
+r = Asinh a
+s = Acosh q
+t = Atanh g
 output e -1 4 8 8
-output g -1 4 8 8
+output j -1 4 8 8
+output k -1 4 8 8
+output l -1 4 8 8
+output m -1 4 8 8
+output n -1 4 8 8
+output o -1 4 8 8
+output p -1 4 8 8
+output r -1 4 8 8
+output s -1 4 8 8
+output t -1 4 8 8
 END
+  sed -i '1i opset = 20' wide.model
   make_models --describe wide.model wide.onnx
   gives 0 dq-cc wide.onnx -o net.c --verify --compiler-flags "$strict -mfpmath=387"
   has "Elements that differ: 0"
