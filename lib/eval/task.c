@@ -55,8 +55,10 @@ static dq_status choose(const dq_task_options *options, const dq_context *contex
   char text[DQ_SHAPE_TEXT];
   if (!options->task) {
     *chosen = guess(options);
-    dq_message(context, DQ_NOTE, "task: %s, guessed from the output %s and the labels", (*chosen)->name,
-               dq_tensor_shape_text(&options->outputs[0], text, sizeof text));
+    if (options->labels == DQ_LABEL_NONE) dq_message(context, DQ_NOTE, "task: none, as the data have no labels");
+    else
+      dq_message(context, DQ_NOTE, "task: %s, guessed from the output %s and the labels", (*chosen)->name,
+                 dq_tensor_shape_text(&options->outputs[0], text, sizeof text));
     return DQ_OK;
   }
   DQ_TRY(dq_task_check(options->task, error));
