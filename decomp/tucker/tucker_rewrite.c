@@ -10,6 +10,7 @@
 #include "lib/base/sizes.h"
 #include "lib/schedule/check_nodes.h"
 #include "lib/schedule/open_sizes.h"
+#include "lib/document/lower_opset.h"
 #include "lib/document/origin.h"
 
 typedef struct work {
@@ -368,6 +369,7 @@ dq_status dq_tucker_apply(dq_graph *graph, const dq_tucker_options *options, dq_
   dq_origin *origin = dq_origin_begin(graph, "dq-tucker");
   dq_status status = origin ? apply(&w, report, error) : dq_fail_memory(error, sizeof(work));
   if (status == DQ_OK && report->decomposed) status = record_origin(&w, origin, error);
+  if (status == DQ_OK && report->decomposed) status = dq_lower_opset(graph, options->context, error);
   if (status == DQ_OK && report->decomposed) status = dq_origin_finish(origin, graph, options->context, error);
   else dq_origin_discard(origin);
   if (status == DQ_OK && report->decomposed)

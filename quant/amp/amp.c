@@ -6,6 +6,7 @@
 #include "lib/schedule/check_nodes.h"
 #include "lib/schedule/open_sizes.h"
 #include "lib/graph/patterns.h"
+#include "lib/document/lower_opset.h"
 #include "lib/document/origin.h"
 #include "lib/ops/operator_names.h"
 #include "quant/amp/amp_internal.h"
@@ -133,6 +134,7 @@ dq_status dq_amp_apply(dq_graph *graph, const dq_amp_options *options, dq_amp_re
   if (!origin) return dq_fail_memory(error, 0);
   dq_status status = dq_amp_convert(graph, options, report, context, error);
   if (status == DQ_OK && !report->nothing_to_do) {
+    DQ_TRY(dq_lower_opset(graph, context, error));
     DQ_TRY(dq_origin_finish(origin, graph, context, error));
     return dq_origin_set_sizes(graph, &options->shapes, context, error);
   }

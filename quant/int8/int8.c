@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/schedule/check_nodes.h"
+#include "lib/document/lower_opset.h"
 #include "lib/graph/patterns.h"
 #include "lib/ops/operator_names.h"
 #include "quant/amp/amp.h"
@@ -28,6 +29,7 @@ bool dq_int8_is_quantized(const dq_graph *graph) {
 static dq_status remember(dq_int8_job *job, const dq_data *data) {
   const char *preprocess = data ? dq_data_preprocess_text(data) : job->in->options->table->preprocess;
   dq_calibration_table *table = &job->report->table;
+  DQ_TRY(dq_lower_opset(job->graph, job->in->context, job->error));
   DQ_TRY(dq_origin_finish(job->origin, job->graph, job->in->context, job->error));
   if (!(table->preprocess = dq_arena_strdup(job->graph->arena, preprocess))) return dq_fail_memory(job->error, 0);
   DQ_TRY(dq_origin_set_sizes(job->graph, &job->in->options->shapes, job->in->context, job->error));

@@ -109,6 +109,11 @@ def next_to_one(node, values, why):
     return node.op_type in ("ReduceLogSum", "ReduceLogSumExp") and bool((np.abs(values[node.output[0]]) < 1e-6).any())
 
 
+def no_depth(node, values, why):
+    """ONNX Runtime leaves the result as it finds the memory; it is 0."""
+    return node.op_type == "MatMulInteger" and first(node, values).shape[-1] == 0
+
+
 def empty_reduction(node, values, why):
     return node.op_type.startswith("Reduce") and 0 in first(node, values).shape
 
@@ -140,6 +145,7 @@ KNOWN = [
     ("InstanceNormalization of constants", constant_plane),
     ("AffineGrid with align_corners of one point", one_point),
     ("reduction of nothing", empty_reduction),
+    ("integer product over nothing", no_depth),
     ("automatic padding with dilations in a pool", dilated_same),
     ("auto_pad VALID with ceil_mode in a pool", valid_ceil),
     ("negative automatic padding", same_wide_stride),
