@@ -470,17 +470,18 @@ const dq_command dq_verb_int8 = {
         "As processes of an MPI job (mpirun -n 4 dq-int8 ...) each runs a part of the pictures of "
         "calibrations, trials, range search and accuracy, and the files have the same bytes. The first "
         "process writes and prints. This needs a build with Open MPI.",
-    .examples =
-        "# quantize with 100 pictures\n"
-        "dq-int8 model.onnx --data calib.txt --preset imagenet -o int8.onnx\n"
-        "# keep the head in float\n"
-        "dq-int8 model.onnx --data pictures/ --preset darknet --exclude 'head*' -o int8.onnx\n"
-        "# at most half a point of accuracy, whatever has to stay in float for it\n"
-        "dq-int8 model.onnx --data train.txt --eval test.txt --max-drop 0.5 --save-precision p.json -o int8.onnx\n"
-        "# keep the calibration and use it again without pictures\n"
-        "dq-int8 model.onnx --data calib.txt --table calib.json -o int8.onnx\n"
-        "dq-int8 model.onnx --use-table calib.json -o again.onnx\n"
-        "mpirun -n 4 dq-int8 model.onnx --data calib.txt --preset imagenet -o int8.onnx",
+    .examples = "# quantize with 100 pictures\n"
+                "dq-int8 model.onnx --data calib.txt --preset imagenet -o int8.onnx\n"
+                "# keep the head in float\n"
+                "dq-int8 model.onnx --data pictures/ --preset darknet --exclude 'head*' -o int8.onnx\n"
+                "# at most half a point of accuracy, whatever has to stay in float for it\n"
+                "dq-int8 model.onnx --data train.txt --eval test.txt --preset imagenet --max-drop 0.5 -o int8.onnx \\\n"
+                "    --save-precision p.json\n"
+                "# keep the calibration and use it again without pictures\n"
+                "dq-int8 model.onnx --data calib.txt --preset imagenet --table calib.json -o int8.onnx\n"
+                "dq-int8 model.onnx --use-table calib.json -o again.onnx\n"
+                "# four processes\n"
+                "mpirun -n 4 dq-int8 model.onnx --data calib.txt --preset imagenet -o int8.onnx",
     .operand = "MODEL",
     .operands_minimum = 1,
     .operands_maximum = 1,

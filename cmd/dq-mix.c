@@ -253,11 +253,12 @@ const dq_command dq_verb_mix = {
         "within 10 %, the machine is too noisy: exit status 1.",
     .examples =
         "# at most half a point of accuracy\n"
-        "dq-mix model.onnx --data train.txt --eval test.txt --max-drop 0.5 --save-precision p.json -o mix.onnx\n"
+        "dq-mix model.onnx --data train.txt --eval test.txt --preset imagenet --max-drop 0.5 -o mix.onnx \\\n"
+        "    --save-precision p.json\n"
         "# another bound, from the same measurements\n"
-        "dq-mix model.onnx --data train.txt --eval test.txt --max-drop 1 --resume -o mix.onnx\n"
+        "dq-mix model.onnx --data train.txt --eval test.txt --preset imagenet --max-drop 1 --resume -o mix.onnx\n"
         "# the same bytes, without a search\n"
-        "dq-int8 model.onnx --data train.txt --precision p.json -o again.onnx",
+        "dq-int8 model.onnx --data train.txt --preset imagenet --precision p.json -o again.onnx",
     .operand = "MODEL",
     .operands_minimum = 1,
     .operands_maximum = 1,

@@ -355,16 +355,19 @@ const dq_command dq_verb_train = {
         "the result has the same bytes. The first process writes and prints. This needs a build with Open MPI.",
     .examples = "# ten epochs on pictures of CIFAR-10\n"
                 "dq-train model.onnx --data cifar10:a.bin,b.bin --val cifar10:c.bin -o trained.onnx \\\n"
-                "    --augment flip,crop=4 --weight-decay 1e-4\n"
+                "    --preset cifar-raw --augment flip,crop=4 --weight-decay 1e-4\n"
                 "# after a decomposition, without labels\n"
-                "dq-train small.onnx --teacher model.onnx --data pictures/ --val others/ -o better.onnx\n"
+                "dq-train small.onnx --teacher model.onnx --data pictures/ --val others/ -o better.onnx \\\n"
+                "    --preset imagenet\n"
                 "# weights and scales of an 8-bit model, towards the answers of the model in float\n"
-                "dq-train int8.onnx --qat int8 --teacher model.onnx --data pictures/ --val others/ -o better.onnx\n"
+                "dq-train int8.onnx --qat int8 --teacher model.onnx --data pictures/ --val others/ -o better.onnx \\\n"
+                "    --preset imagenet\n"
                 "# four processes, here or on the machines of a file\n"
-                "mpirun -n 4 --hostfile hosts dq-train model.onnx --data pictures/ --val others/ -o trained.onnx\n"
+                "mpirun -n 4 --hostfile hosts dq-train model.onnx --data train.txt --val test.txt -o trained.onnx \\\n"
+                "    --preset imagenet\n"
                 "# a long training that may be interrupted; the same command goes on\n"
-                "dq-train model.onnx --data pictures/ --val others/ -o trained.onnx --epochs 100 \\\n"
-                "    --checkpoint state --resume",
+                "dq-train model.onnx --data train.txt --val test.txt -o trained.onnx --epochs 100 \\\n"
+                "    --preset imagenet --checkpoint state --resume",
     .operand = "MODEL",
     .operands_minimum = 1,
     .operands_maximum = 1,

@@ -478,7 +478,7 @@ const dq_command dq_verb_tucker = {
                 "dq-tucker model.onnx -o small.onnx --macs -40% --data pictures/ --preset imagenet\n"
                 "# as little work as one point of accuracy allows, within an hour\n"
                 "dq-tucker model.onnx -o small.onnx --max-drop 1 --data calib/ --eval labelled.txt \\\n"
-                "    --time-limit 1h\n"
+                "    --preset imagenet --time-limit 1h\n"
                 "# half of the work, then retrained\n"
                 "dq-tucker model.onnx -o small.onnx --macs -50% --retrain 'python3 train.py'",
     .operand = "MODEL",
