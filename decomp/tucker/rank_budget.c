@@ -35,7 +35,7 @@ typedef struct point {
 } point;
 
 // A layer with its choices that no other choice beats in both: by rising multiply-accumulates and
-// falling loss, the last is the layer as it is, or ranks that lose nothing.
+// falling loss, the last is the layer as it is.
 typedef struct candidate {
   dq_tucker_job *job;
   choices out, in;
@@ -80,12 +80,18 @@ static bool list_in_choices(candidate *c, int64_t multiple, dq_arena *arena) {
   return c->in.tails != NULL;
 }
 
-// What number a and b of the lists cost in quality.
-static double loss_at(const candidate *c, int64_t a, int64_t b) {
+// The error that is assumed of a layer of which nothing is left, besides what is known: where several ranks show no
+// error, those that save less are better. Errors of responses come from finitely many samples and are known less well
+// than those of weights. Chosen, not measured.
+static const double UNKNOWN_WEIGHT_LOSS = 1e-9, UNKNOWN_RESPONSE_LOSS = 1e-8;
+
+// What number a and b of the lists cost in quality; `saved` is the share of the layer's multiply-accumulates.
+static double loss_at(const candidate *c, int64_t a, int64_t b, double saved) {
   const dq_fit_table *table = &c->job->table;
   double tails = c->out.tails[a] + c->in.tails[b];
-  if (!table->in_count) return tails * tails;
-  return c->job->gain * table->errors[b * table->out + c->out.ranks[a] - 1];
+  if (!table->in_count) return tails * tails + UNKNOWN_WEIGHT_LOSS * saved * saved;
+  double error = table->errors[b * table->out + c->out.ranks[a] - 1];
+  return c->job->gain * (error + UNKNOWN_RESPONSE_LOSS * saved * saved);
 }
 
 static int by_macs(const void *a, const void *b) {
@@ -116,7 +122,8 @@ static dq_status list_points(candidate *c, dq_arena *arena, dq_error *error) {
       dq_conv_cost cost = dq_tucker_cost_at(c->job, ranks);
       if (c->few && c->out.tails[a] + c->in.tails[b] > LOSSLESS) continue;
       if (cost.macs < whole.macs && cost.parameters < whole.parameters)
-        points[count++] = (point){ranks, (double)cost.macs, loss_at(c, a, b)};
+        points[count++] =
+            (point){ranks, (double)cost.macs, loss_at(c, a, b, 1 - (double)cost.macs / (double)whole.macs)};
     }
   points[count++] = (point){{c->job->hosvd.out.size, c->job->hosvd.in.size}, (double)whole.macs, 0};
   qsort(points, (size_t)count, sizeof *points, by_macs);

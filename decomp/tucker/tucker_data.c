@@ -16,7 +16,7 @@ dq_status dq_tucker_data_fold(dq_graph *graph, dq_error *error) {
     dq_node *node = graph->nodes[n], *convolution = node->removed ? NULL : dq_affine_convolution(node);
     if (convolution) DQ_TRY(dq_affine_fold(graph, convolution, node, error));
   }
-  return dq_graph_index(graph, false, error);
+  return dq_graph_drop_constants(graph, error); // weights that were folded twice leave a constant behind
 }
 
 static dq_status open_moments(dq_tucker_job *job, const dq_context *context, dq_error *error) {

@@ -131,22 +131,6 @@ static dq_status place(work *w, dq_tucker_job *job, dq_error *error) {
   return DQ_OK;
 }
 
-static void remove_unused(dq_graph *graph, dq_value *weight) {
-  if (!weight || dq_value_is_read(weight)) return;
-  if (weight->constant) dq_graph_remove_constant(graph, weight);
-  else if (weight->producer) dq_graph_remove_node(graph, weight->producer);
-}
-
-// Takes the weights out that nothing reads any more, with the Constant nodes they came from.
-static dq_status remove_unused_weights(work *w, dq_error *error) {
-  for (int i = 0; i < w->count; i++) {
-    if (!w->jobs[i].core) continue;
-    remove_unused(w->graph, w->jobs[i].weight);
-    if (w->jobs[i].bias_fitted) remove_unused(w->graph, w->jobs[i].bias_before);
-  }
-  return dq_graph_index(w->graph, false, error);
-}
-
 static dq_status place_all(work *w, dq_tucker_report *report, dq_error *error) {
   for (int i = 0; i < w->count; i++) {
     if (w->jobs[i].layer->reason[0]) continue;
@@ -154,8 +138,7 @@ static dq_status place_all(work *w, dq_tucker_report *report, dq_error *error) {
     report->decomposed++;
   }
   if (!report->decomposed) return DQ_OK;
-  DQ_TRY(dq_graph_index(w->graph, false, error));
-  return remove_unused_weights(w, error);
+  return dq_graph_drop_constants(w->graph, error);
 }
 
 // ---- All layers ----
@@ -243,8 +226,9 @@ static dq_status decompose_on_data(work *w, dq_tucker_report *report, dq_error *
     DQ_TRY(dq_graph_index(w->graph, false, error));
     report->decomposed++;
   }
-  DQ_TRY(remove_unused_weights(w, error));
-  return report->decomposed ? dq_tucker_data_bias(&data, error) : DQ_OK;
+  if (!report->decomposed) return DQ_OK;
+  DQ_TRY(dq_tucker_data_bias(&data, error));
+  return dq_graph_drop_constants(w->graph, error);
 }
 
 static dq_tucker_job *find_job(work *w, const char *layer) {

@@ -186,7 +186,9 @@ dq_status dq_graph_index(dq_graph *graph, bool sort, dq_error *error);
 // their order, and indexes it. DQ_BAD_INPUT: the graph has no value of such a name.
 dq_status dq_graph_restrict_to(dq_graph *graph, const char *const *ends, int count, dq_error *error);
 
-// Removes the initializers that nothing reads. The graph is indexed and sorted before and after; statuses are those of
+// Removes the initializers that nothing reads, and the nodes of constants alone (Constant, Identity of an initializer)
+// whose results nothing reads. Initializers that are inputs too stay from IR version 4 on, as a caller may give them. The
+// graph is indexed and sorted before and after; statuses are those of
 // dq_graph_index.
 dq_status dq_graph_drop_constants(dq_graph *graph, dq_error *error);
 

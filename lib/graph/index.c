@@ -161,12 +161,46 @@ dq_status dq_graph_index(dq_graph *graph, bool sort, dq_error *error) {
   return sort_nodes(graph, !sort, error);
 }
 
-dq_status dq_graph_drop_constants(dq_graph *graph, dq_error *error) {
-  DQ_TRY(dq_graph_index(graph, true, error));
+// Whether a node computes its results from initializers alone, through at most `length` nodes in front of it.
+static bool reads_constants(const dq_node *node, int length) {
+  for (int i = 0; i < node->input_count; i++) {
+    const dq_value *input = node->inputs[i];
+    if (!input || input->constant) continue;
+    if (!length || !input->producer || !reads_constants(input->producer, length - 1)) return false;
+  }
+  return true;
+}
+
+// A node of constants alone whose results nothing reads.
+static bool is_idle(const dq_node *node) {
+  enum { LONGEST_CHAIN = 16 };
+  if (!reads_constants(node, LONGEST_CHAIN)) return false;
+  for (int i = 0; i < node->output_count; i++)
+    if (dq_value_is_read(node->outputs[i])) return false;
+  return true;
+}
+
+// An initializer that callers may replace is part of the interface; files of old versions list every initializer so.
+static bool may_be_given(const dq_graph *graph, const dq_value *value) {
+  enum { OPTIONAL_INPUTS = 4 }; // the IR version from which on initializers need not be inputs
+  return value->is_input && graph->ir_version >= OPTIONAL_INPUTS;
+}
+
+static bool drop_unread(dq_graph *graph) {
+  bool dropped = false;
   for (int v = 0; v < graph->value_count; v++) {
     dq_value *value = graph->values[v];
-    if (value->constant && !value->user_count && !value->is_output && !value->is_captured)
-      dq_graph_remove_constant(graph, value);
+    if (!value->constant || dq_value_is_read(value) || may_be_given(graph, value)) continue;
+    dq_graph_remove_constant(graph, value);
+    dropped = true;
   }
-  return dq_graph_index(graph, true, error);
+  for (int n = 0; n < graph->node_count; n++)
+    if (is_idle(graph->nodes[n])) dq_graph_remove_node(graph, graph->nodes[n]), dropped = true;
+  return dropped;
+}
+
+dq_status dq_graph_drop_constants(dq_graph *graph, dq_error *error) {
+  do DQ_TRY(dq_graph_index(graph, true, error));
+  while (drop_unread(graph)); // the nodes between a constant and what was dropped follow
+  return DQ_OK;
 }

@@ -164,5 +164,5 @@ dq_status dq_amp_rewrite(dq_amp_job *job) {
     DQ_TRY(retarget(job, nodes[n]));
   }
   declare_halves(job);
-  return dq_graph_index(graph, true, job->error);
+  return dq_graph_drop_constants(graph, job->error);
 }

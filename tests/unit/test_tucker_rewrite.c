@@ -144,6 +144,9 @@ static void weight_used_elsewhere(void **state) {
   dq_value *w = weight(graph, "w", 16, 16, 3), *other = dq_graph_add_value(graph, "other");
   dq_graph_add_node(graph, 0, "Relu", "r", 1, &w, 1, &other);
   one_conv(graph, w);
+  dq_value *outputs[] = {graph->outputs[0], other};
+  graph->outputs = dq_arena_copy(graph->arena, outputs, sizeof outputs), graph->output_count = 2;
+  other->is_output = true;
   dq_tucker_report report;
   assert_int_equal(dq_tucker_apply(graph, &QUARTER, &report, NULL), DQ_OK);
   assert_int_equal(report.decomposed, 1);
