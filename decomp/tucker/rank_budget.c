@@ -83,6 +83,7 @@ static bool list_in_choices(candidate *c, int64_t multiple, dq_arena *arena) {
 // The error that is assumed of a layer of which nothing is left, besides what is known: where several ranks show no
 // error, those that save less are better. Errors of responses come from finitely many samples and are known less well
 // than those of weights. Chosen, not measured.
+static const double LEAST_GAIN = 1e-9; // of a layer that showed no effect on the pictures
 static const double UNKNOWN_WEIGHT_LOSS = 1e-9, UNKNOWN_RESPONSE_LOSS = 1e-8;
 
 // What number a and b of the lists cost in quality; `saved` is the share of the layer's multiply-accumulates.
@@ -91,7 +92,7 @@ static double loss_at(const candidate *c, int64_t a, int64_t b, double saved) {
   double tails = c->out.tails[a] + c->in.tails[b];
   if (!table->in_count) return tails * tails + UNKNOWN_WEIGHT_LOSS * saved * saved;
   double error = table->errors[b * table->out + c->out.ranks[a] - 1];
-  return c->job->gain * (error + UNKNOWN_RESPONSE_LOSS * saved * saved);
+  return fmax(c->job->gain, LEAST_GAIN) * (error + UNKNOWN_RESPONSE_LOSS * saved * saved);
 }
 
 static int by_macs(const void *a, const void *b) {

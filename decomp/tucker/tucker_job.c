@@ -119,6 +119,7 @@ dq_status dq_tucker_examine(dq_tucker_job *job, const dq_tensor *tensors, bool o
   job->layer->group = job->product.groups;
   job->beside = find_beside(job, tensors);
   job->tensor = dq_known_tensor(job->weight);
+  if (!job->tensor && tensors && tensors[job->weight->index].data) job->tensor = &tensors[job->weight->index];
   if (job->tensor) DQ_TRY(examine_weight(job, tensors, arena, error));
   if (job->tensor && job->transposed && on_data && !job->layer->reason[0])
     leave(job, "transposed, which is not fitted to data");

@@ -138,6 +138,23 @@ static void shared_weight(void **state) {
   assert_ptr_equal(graph->nodes[1]->inputs[1], graph->nodes[4]->inputs[1]);
 }
 
+// A weight that a chain of nodes computes from an initializer is decomposed, and the chain goes with it.
+static void weight_behind_nodes(void **state) {
+  dq_graph *graph = *state;
+  assert_int_equal(dq_graph_set_opset(graph, "", 13, NULL), DQ_OK);
+  dq_value *stored = weight(graph, "stored", 16, 16, 3);
+  dq_value *copied = dq_graph_add_value(graph, "copied"), *w = dq_graph_add_value(graph, "w");
+  dq_graph_add_node(graph, 0, "Identity", "copy", 1, &stored, 1, &copied);
+  dq_node *turn = dq_graph_add_node(graph, 1, "Transpose", "turn", 1, &copied, 1, &w);
+  dq_node_set_ints(graph, turn, "perm", (int64_t[]){1, 0, 2, 3}, 4);
+  conv_of(graph, w, stored->constant, 1);
+  dq_tucker_report report;
+  assert_int_equal(dq_tucker_apply(graph, &QUARTER, &report, NULL), DQ_OK);
+  assert_int_equal(report.decomposed, 1);
+  assert_int_equal(graph->node_count, 3);
+  assert_int_equal(graph->initializer_count, 4); // three factors and the bias
+}
+
 // A second reader that is no convolution keeps the weight.
 static void weight_used_elsewhere(void **state) {
   dq_graph *graph = *state;
@@ -465,7 +482,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {TEST(three_convolutions),
                                      TEST(names_that_are_taken),
                                      TEST(shared_weight),
-                                     TEST(weight_used_elsewhere),
+                                     TEST(weight_behind_nodes), TEST(weight_used_elsewhere),
                                      TEST(from_a_constant_node),
                                      TEST(left_alone),
                                      TEST(steps_of_execution_copies),
