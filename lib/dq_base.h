@@ -51,7 +51,7 @@ typedef struct dq_engine_options {
   uint64_t memory;          // bytes; work that needs more is refused with DQ_CODE_SYSTEM; 0 (default): no limit
   uint64_t seed;            // of random numbers: pictures of "synth:", and noise; default 0
   // Both callbacks run in the thread that called the library, during that call. NULL (default): nothing is reported.
-  // `text` and `what` (the name of the work) hold during the callback; `done` of `total` steps are finished.
+  // `text`, one line, and `what` (the name of the work) hold during the callback; `done` of `total` steps are finished.
   void (*message)(void *user, dq_notice notice, const char *text);
   void (*progress)(void *user, const char *what, int64_t done, int64_t total);
   void *user; // first argument of both callbacks

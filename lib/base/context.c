@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "lib/base/clock.h"
+#include "lib/base/utf8.h"
 
 dq_status dq_context_init(dq_context *context, int threads, unsigned cpu_mask, dq_error *error) {
   memset(context, 0, sizeof *context);
@@ -29,6 +30,7 @@ void dq_message(const dq_context *context, dq_severity severity, const char *for
   va_start(arguments, format);
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
+  dq_utf8_one_line(text);
   context->message(context->user, severity, text);
 }
 

@@ -42,7 +42,8 @@ void dq_context_deinit(dq_context *context);
 
 // In all functions of this header from here on `context` may be NULL: then nothing is reported, limited or stopped.
 
-// Formats a message of at most 1023 bytes and passes it to context->message.
+// Formats a message of at most 1023 bytes and passes it to context->message. Characters that could command a terminal
+// or turn the direction of writing become ?.
 void dq_message(const dq_context *context, dq_severity severity, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 // Reports that `done` of `total` steps of the work `what` are finished.

@@ -394,20 +394,33 @@ static void dtype_ends(void **state) {
   }
 }
 
+static void store_text(void *user, dq_severity severity, const char *text) {
+  (void)severity;
+  snprintf(user, 64, "%s", text);
+}
+
+// Names from files in messages and failures: ESC, CSI in UTF-8 and as a byte, marks of direction, separators of lines.
+static void names_in_messages(void **state) {
+  (void)state;
+  static const char name[] = "a\033[2J\302\2332J\2332J\342\200\256\330\234\342\200\251\n\303\244\377z";
+  static const char shown[] = "a?[2J?2J?2J????\303\244\377z";
+  char text[64];
+  const dq_context context = {.message = store_text, .user = text};
+  dq_message(&context, DQ_NOTE, "%s", name);
+  assert_string_equal(text, shown);
+  dq_error error;
+  dq_fail(&error, DQ_USAGE, "%s", name);
+  assert_string_equal(error.message, shown);
+  dq_error_hint(&error, "%s", name);
+  assert_string_equal(error.hint, shown);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(dtype_ends),
-                                     cmocka_unit_test(first_not_finite),
-                                     cmocka_unit_test(outputs_follow_the_umask),
-                                     cmocka_unit_test(budgets),
-                                     cmocka_unit_test(arenas),
-                                     cmocka_unit_test(guarded_arenas),
-                                     cmocka_unit_test(sizes),
-                                     cmocka_unit_test(shapes),
-                                     cmocka_unit_test(types),
-                                     cmocka_unit_test(stale_outputs),
-                                     cmocka_unit_test(linked_outputs),
-                                     cmocka_unit_test(outputs),
-                                     cmocka_unit_test(masks),
-                                     cmocka_unit_test(errors)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(dtype_ends),    cmocka_unit_test(first_not_finite), cmocka_unit_test(outputs_follow_the_umask),
+      cmocka_unit_test(budgets),       cmocka_unit_test(arenas),           cmocka_unit_test(guarded_arenas),
+      cmocka_unit_test(sizes),         cmocka_unit_test(shapes),           cmocka_unit_test(types),
+      cmocka_unit_test(stale_outputs), cmocka_unit_test(linked_outputs),   cmocka_unit_test(outputs),
+      cmocka_unit_test(masks),         cmocka_unit_test(errors),           cmocka_unit_test(names_in_messages)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
