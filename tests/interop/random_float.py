@@ -7,7 +7,7 @@ import sys
 from random_common import SETTINGS, Campaign, Dq, Peer, arguments, first_difference
 from random_graphs import make_case
 from random_judge import Judge
-from random_operators import OPERATORS
+from random_movers import OPERATORS
 
 if __name__ == "__main__":
     options = arguments(__doc__.splitlines()[0])
