@@ -5,6 +5,7 @@
 #include "lib/document/raise_opset.h"
 #include "quant/int8/facts.h"
 #include "quant/int8/stages.h"
+#include "quant/rewrite/divisors.h"
 #include "quant/rewrite/output_head.h"
 
 enum { OPSET_PER_CHANNEL = 13 }; // DequantizeLinear with an axis
@@ -16,10 +17,14 @@ static dq_status permute(dq_int8_job *job) {
                               &job->permuted, &job->permuted_count, job->arena, job->in->context, job->error);
 }
 
-static dq_status note_behind_products(dq_int8_job *job) {
-  bool *behind;
+static dq_status note_places(dq_int8_job *job) {
+  bool *behind, *divides;
   DQ_TRY(dq_behind_products(job->graph, &behind, job->arena, job->error));
-  for (int v = 0; v < job->value_count; v++) job->choices[v].behind_products = behind[v];
+  DQ_TRY(dq_divisor_values(job->graph, &divides, job->arena, job->error));
+  for (int v = 0; v < job->value_count; v++) {
+    job->choices[v].behind_products = behind[v];
+    job->choices[v].divides = divides[v];
+  }
   return DQ_OK;
 }
 
@@ -56,7 +61,7 @@ static dq_status rewrite_graph(dq_int8_job *job) {
   DQ_TRY(dq_absorption_apply(job->graph, absorption, job->arena, &lowered, &lowered_count, job->error));
   DQ_TRY(permute(job));
   DQ_TRY(dq_int8_open_tables(job));
-  DQ_TRY(note_behind_products(job));
+  DQ_TRY(note_places(job));
   record_levels(job);
   DQ_TRY(restate(job, lowered, lowered_count));
   return restate(job, scaled, scaled_count);

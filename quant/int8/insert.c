@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "quant/int8/stages.h"
+#include "quant/rewrite/divisors.h"
 #include "quant/rewrite/private_constant.h"
 
 static dq_status no_memory(const dq_int8_job *job) { return dq_fail_memory(job->error, 0); }
@@ -155,6 +156,7 @@ static dq_status quantize_products(dq_int8_job *job) {
 // Which users read the value after the pair: quantized ones, and all when its producer is quantized, so
 // that nothing reads the sum in float and keeps the producer from running in integers.
 static bool reads_pair(const dq_value *value, const dq_node *user) {
+  if (!user->mark && dq_divides_by(user, value)) return false; // 8 bits round it to 0
   return (value->producer && value->producer->mark) || user->mark;
 }
 

@@ -15,6 +15,7 @@ typedef struct dq_value_choice {
   bool quantized;       // a QuantizeLinear/DequantizeLinear pair is written behind the value
   int shares;           // index of the value whose parameters this one has; its own index: it has its own
   bool before_levels;   // the input in front of the Mul and Add that bring it to its input grid: stays in float
+  bool divides;         // nothing but dividing by it is done with the value (dq_divisor_values): not rounded to 8 bits
   bool behind_products; // computed from products and read by none (dq_behind_products): stays in float unless moved
   bool constant;        // an initializer in the place of an activation
   bool searched;        // the range comes from range search, not from the method

@@ -7,6 +7,7 @@
 #include "quant/rewrite/fold_space_to_depth.h"
 #include "quant/rewrite/conv_to_gemm.h"
 #include "quant/rewrite/function_numbers.h"
+#include "quant/rewrite/pad_pools.h"
 #include "quant/rewrite/written_functions.h"
 
 static dq_status fold_affine(dq_graph *graph, dq_error *error) {
@@ -84,5 +85,6 @@ dq_status dq_int8_prepare(dq_int8_job *job, bool *any) {
   DQ_TRY(dq_int8_fold(job));
   DQ_TRY(dq_conv_to_gemm(job->graph, &job->in->options->shapes, job->arena, job->in->context, job->error));
   DQ_TRY(any_quantized(job, any));
+  if (*any) DQ_TRY(dq_pad_pools(job->graph, job->origin, job->error));
   return *any ? level_input(job) : DQ_OK;
 }

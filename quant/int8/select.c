@@ -5,6 +5,7 @@
 
 #include "lib/graph/patterns.h"
 #include "quant/int8/stages.h"
+#include "quant/rewrite/divisors.h"
 #include "quant/rewrite/function_numbers.h"
 
 dq_status dq_int8_open_tables(dq_int8_job *job) {
@@ -182,7 +183,7 @@ static const char *select_compute(dq_int8_job *job, const dq_node *node) {
   if (!weight->constant && !(dq_product_of(node, &product) && product.computed_weight)) return "weight is not constant";
   mark(job, node->inputs[0]);
   if (!weight->constant) mark(job, weight);
-  if (!writes_float(node)) mark(job, node->outputs[0]);
+  if (!writes_float(node) && !job->choices[node->outputs[0]->index].divides) mark(job, node->outputs[0]);
   return NULL;
 }
 
@@ -235,11 +236,24 @@ static bool is_known(const dq_int8_job *job, const dq_node *node) {
 // Nothing multiplies what is computed behind the last products: 8 bits would cost accuracy and save next to nothing. A
 // Relu or Clip that narrows the range of a product belongs to the product.
 static bool is_left_behind_products(const dq_int8_job *job, const dq_node *node, dq_quantization rule) {
-  const dq_layer_precision *given = dq_precision_find(job->in->options->precision, node);
   if (!job->choices[node->outputs[0]->index].behind_products || rule == DQ_QUANTIZE_COMPUTE ||
-      rule == DQ_QUANTIZE_SHARE || (given && given->precision == DQ_PRECISION_INT8))
+      rule == DQ_QUANTIZE_SHARE)
     return false;
   return rule != DQ_QUANTIZE_ABSORB || !can_absorb(job, node);
+}
+
+// What divides, and what only makes divisors: 8 bits would round them to 0, beside the epsilon that keeps them from it.
+static bool is_divisor(const dq_int8_job *job, const dq_node *node, dq_quantization rule) {
+  if (rule == DQ_QUANTIZE_COMPUTE || rule == DQ_QUANTIZE_SHARE) return false;
+  return job->choices[node->outputs[0]->index].divides || dq_divides_by(node, node->inputs[0]);
+}
+
+// Why the node stays in float where it stands; NULL: not so, or a file of precisions has it in 8 bits.
+static const char *left_at_place(const dq_int8_job *job, const dq_node *node, dq_quantization rule) {
+  const dq_layer_precision *given = dq_precision_find(job->in->options->precision, node);
+  if (given && given->precision == DQ_PRECISION_INT8) return NULL;
+  if (is_left_behind_products(job, node, rule)) return "behind the last product";
+  return is_divisor(job, node, rule) ? "divides" : NULL;
 }
 
 // NULL when the node is quantized, else the reason why not; "" when there is nothing to say.
@@ -252,7 +266,8 @@ static const char *select_node(dq_int8_job *job, const dq_node *node, dq_quantiz
   if (!wish && rule == DQ_QUANTIZE_ABSORB) wish = left_with_product(job->in->options, node);
   if (!wish) wish = left_with_function(job->in->options, node);
   if (wish) return wish;
-  if (is_left_behind_products(job, node, rule)) return "behind the last product";
+  const char *place = left_at_place(job, node, rule);
+  if (place) return place;
   if (dq_is_in_function(node)) rule = DQ_QUANTIZE_TABLE;
   switch (rule) {
   case DQ_QUANTIZE_COMPUTE: return select_compute(job, node);

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
@@ -10,6 +11,7 @@
 #include "lib/base/random.h"
 #include "lib/session/session.h"
 #include "quant/int8/int8.h"
+#include "quant/rewrite/pad_pools.h"
 
 static dq_context context;
 static dq_graph *graph;
@@ -74,6 +76,8 @@ static void quantize(dq_value *output) {
   dq_session session; // what was written runs
   if (dq_session_open(&session, graph, NULL, &context, &error) != DQ_OK) fail_msg("%s", error.message);
   if (dq_plan_run(session.plan, &error) != DQ_OK) fail_msg("%s", error.message);
+  const dq_tensor *last = dq_plan_output(session.plan, 0);
+  for (int64_t i = 0; i < dq_tensor_count(last); i++) assert_true(isfinite(dq_tensor_get(last, i)));
   dq_session_close(&session);
 }
 
@@ -185,6 +189,79 @@ static void numbers_from_shapes(void **state) {
   dq_graph_free(graph);
 }
 
+// Divided by the root of the mean of its squares and an epsilon, for which 8 bits have no number: the dividend alone is
+// rounded to 8 bits, and an input of zeros gives no NaN.
+static void divisors(void **state) {
+  (void)state;
+  static const char *const inverses[] = {"Div", "Reciprocal", "Pow"};
+  for (int i = 0; i < 3; i++) {
+    dq_value *x = open_graph(), *c = NODE("Conv", "c", x, FLOATS(4, 3, 1, 1)), *square = NODE("Mul", "square", c, c);
+    dq_value *epsilon = FLOATS(1), *half = FLOATS(1), *root = NULL, *quotient;
+    *(float *)epsilon->constant->data = 1e-12f, *(float *)half->constant->data = -0.5f;
+    dq_value *sum = NODE("Add", "sum", NODE("ReduceMean", "mean", square), epsilon);
+    if (i < 2) root = NODE("Sqrt", "root", sum);
+    if (i == 0) quotient = NODE("Div", "quotient", c, root);
+    else if (i == 1) quotient = NODE("Mul", "quotient", c, NODE("Reciprocal", "inverse", root));
+    else quotient = NODE("Mul", "quotient", c, NODE("Pow", "inverse", sum, half));
+    quantize(NODE("Conv", "y", quotient, FLOATS(2, 4, 1, 1)));
+    if (quantizer("square") || quantizer("mean") || quantizer("sum") || (root && quantizer("root")))
+      fail_msg("%s: what divides is rounded", inverses[i]);
+    assert_non_null(quantizer("quotient"));
+    dq_graph_free(graph);
+  }
+}
+
+// A divisor that a convolution makes stays in float, and one that others read too is divided by before it is rounded.
+static void divisors_of_products(void **state) {
+  (void)state;
+  dq_value *x = open_graph(), *c = NODE("Conv", "c", x, FLOATS(4, 3, 1, 1)),
+           *d = NODE("Conv", "d", x, FLOATS(4, 3, 1, 1));
+  dq_value *e = NODE("Conv", "e", x, FLOATS(4, 3, 1, 1)), *sum = NODE("Add", "sum", NODE("Div", "first", c, d), e);
+  quantize(NODE("Conv", "y", NODE("Div", "second", sum, e), FLOATS(2, 4, 1, 1)));
+  assert_null(quantizer("d"));
+  assert_true(dq_node_is(named("second")->inputs[1]->producer, "Conv"));
+  assert_true(dq_node_is(named("sum")->inputs[1]->producer, "DequantizeLinear"));
+  dq_graph_free(graph);
+}
+
+static const dq_tensor *run_pool(dq_session *session) {
+  dq_error error = {0};
+  if (dq_session_open(session, graph, NULL, &context, &error) != DQ_OK) fail_msg("%s", error.message);
+  dq_tensor *x = dq_plan_input(session->plan, 0);
+  for (int64_t i = 0; i < dq_tensor_count(x); i++) ((float *)x->data)[i] = (float)(i % 37) - 11;
+  assert_int_equal(dq_plan_run(session->plan, &error), DQ_OK);
+  return dq_plan_output(session->plan, 0);
+}
+
+// Averages that count their padding, with windows that end behind it, are those of a Pad in front.
+static void padded_pools(void **state) {
+  (void)state;
+  dq_value *x = open_graph(), *y = NODE("AveragePool", "y", x);
+  dq_node *pool = graph->nodes[0];
+  dq_node_set_ints(graph, pool, "kernel_shape", (int64_t[]){3, 3}, 2);
+  dq_node_set_ints(graph, pool, "strides", (int64_t[]){3, 2}, 2);
+  dq_node_set_ints(graph, pool, "pads", (int64_t[]){1, 2, 0, 1}, 4);
+  dq_node_set_int(graph, pool, "count_include_pad", 1);
+  dq_node_set_int(graph, pool, "ceil_mode", 1);
+  graph->outputs = dq_arena_copy(graph->arena, &y, sizeof y);
+  graph->output_count = 1, y->is_output = true;
+  assert_int_equal(dq_graph_index(graph, false, NULL), DQ_OK);
+  dq_origin *origin = dq_origin_begin(graph, "test");
+  dq_session before, after;
+  const dq_tensor *expected = run_pool(&before);
+  assert_int_equal(dq_pad_pools(graph, origin, NULL), DQ_OK);
+  const dq_tensor *found = run_pool(&after);
+  assert_true(dq_node_is(pool->inputs[0]->producer, "Pad"));
+  assert_null(dq_node_attribute(pool, "pads"));
+  assert_true(dq_tensor_same_shape(expected, found));
+  for (int64_t i = 0; i < dq_tensor_count(found); i++)
+    assert_true(fabs(dq_tensor_get(found, i) - dq_tensor_get(expected, i)) < 1e-5);
+  dq_session_close(&before);
+  dq_session_close(&after);
+  dq_origin_discard(origin);
+  dq_graph_free(graph);
+}
+
 static int start(void **state) {
   (void)state;
   return dq_context_init(&context, 1, ~0u, NULL) == DQ_OK ? 0 : -1;
@@ -197,9 +274,15 @@ static int end(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(parts_of_a_concatenation), cmocka_unit_test(moved_input),
-      cmocka_unit_test(functions_of_functions),   cmocka_unit_test(transposed_convolution),
-      cmocka_unit_test(matrix_in_front),          cmocka_unit_test(numbers_from_shapes),
+      cmocka_unit_test(parts_of_a_concatenation),
+      cmocka_unit_test(moved_input),
+      cmocka_unit_test(functions_of_functions),
+      cmocka_unit_test(transposed_convolution),
+      cmocka_unit_test(matrix_in_front),
+      cmocka_unit_test(numbers_from_shapes),
+      cmocka_unit_test(divisors),
+      cmocka_unit_test(divisors_of_products),
+      cmocka_unit_test(padded_pools),
   };
   return cmocka_run_group_tests(tests, start, end);
 }
