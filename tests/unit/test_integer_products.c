@@ -221,6 +221,38 @@ static void averages_at_edges(void **state) {
   }
 }
 
+// Forms that are written in ways of their own: factors beside the sums, and a bias in steps that sums do not have, run
+// in float; a Relu in front of a high zero point is a bound of the integers, which a Concat behind it copies.
+static void gemm_with_factors(network *n) {
+  dq_value *x = input_with(n, binary_parameters(n, -5), 2, (int64_t[]){3, 40});
+  dq_value *y = NODE(n, "Gemm", x, dequantized_weight(n, 2, (int64_t[]){7, 40}, 0), dequantized_bias(n, 7, true));
+  SET_INT("transB", 1);
+  dq_node_set_float(n->graph, last_node(n), "alpha", -0.5f);
+  dq_node_set_float(n->graph, last_node(n), "beta", 3);
+  quantized_with(n, y, binary_parameters(n, -3));
+}
+static void bias_of_other_steps(network *n) {
+  dq_value *x = input_with(n, binary_parameters(n, -5), 4, (int64_t[]){2, 6, 7, 9});
+  dq_value *w = dequantized_weight(n, 4, (int64_t[]){5, 6, 3, 3}, 0), *b = dequantized_bias(n, 5, true);
+  ((float *)last_node(n)->inputs[1]->constant->data)[2] *= 4;
+  quantized_with(n, NODE(n, "Conv", x, w, b), binary_parameters(n, -3));
+}
+static void joined_behind_zero_points(network *n) {
+  dq_value *x = input_with(n, binary_parameters(n, -5), 4, (int64_t[]){2, 6, 7, 9});
+  const affine high = parameters(n, 0.125f, DQ_U8, 200), low = parameters(n, 0.25f, DQ_I8, -128);
+  dq_value *y = NODE(n, "Relu", NODE(n, "Conv", x, dequantized_weight(n, 4, (int64_t[]){5, 6, 1, 1}, 0)));
+  dq_value *q = NODE(n, "QuantizeLinear", y, high.scale, high.zero_point);
+  dq_value *all = NODE(n, "Concat", NODE(n, "DequantizeLinear", q, high.scale, high.zero_point), x);
+  SET_INT("axis", 1);
+  quantized_with(n, all, low);
+}
+static void forms_of_others(void **state) {
+  (void)state;
+  expect_exact_for_seeds(gemm_with_factors, 2, "gemm_with_factors");
+  expect_exact_for_seeds(bias_of_other_steps, 2, "bias_of_other_steps");
+  EXACT(joined_behind_zero_points);
+}
+
 static void averages(void **state) {
   (void)state;
   EXACT(averages_of_four);
@@ -311,6 +343,7 @@ int main(void) {
       cmocka_unit_test(products),
       cmocka_unit_test(convolution_with_an_end),
       cmocka_unit_test(averages),
+      cmocka_unit_test(forms_of_others),
       cmocka_unit_test(scales_out_of_range),
       cmocka_unit_test(averages_at_edges),
       cmocka_unit_test(float_product_by_hand),
