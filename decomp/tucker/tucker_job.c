@@ -106,6 +106,16 @@ static const char *find_beside(const dq_tucker_job *job, const dq_tensor *tensor
   return dq_tensor_same_shape(&tensors[other->index], &tensors[output->index]) ? other->name : NULL;
 }
 
+// Whether integers are what is stored of a weight, which factors in float32 would make larger.
+static bool is_quantized(const dq_value *weight) {
+  enum { LONGEST_CHAIN = 16 };
+  for (int length = 0; length < LONGEST_CHAIN && weight && weight->producer; length++) {
+    if (dq_node_is(weight->producer, "DequantizeLinear")) return true;
+    weight = dq_node_input(weight->producer, 0);
+  }
+  return false;
+}
+
 dq_status dq_tucker_examine(dq_tucker_job *job, const dq_tensor *tensors, bool on_data, dq_arena *arena,
                             dq_error *error) {
   char label[DQ_LABEL_TEXT];
@@ -119,13 +129,13 @@ dq_status dq_tucker_examine(dq_tucker_job *job, const dq_tensor *tensors, bool o
   job->layer->group = job->product.groups;
   job->beside = find_beside(job, tensors);
   job->tensor = dq_known_tensor(job->weight);
-  if (!job->tensor && tensors && tensors[job->weight->index].data) job->tensor = &tensors[job->weight->index];
+  bool quantized = is_quantized(job->weight);
+  if (!job->tensor && !quantized && tensors && tensors[job->weight->index].data)
+    job->tensor = &tensors[job->weight->index];
   if (job->tensor) DQ_TRY(examine_weight(job, tensors, arena, error));
   if (job->tensor && job->transposed && on_data && !job->layer->reason[0])
     leave(job, "transposed, which is not fitted to data");
   if (job->tensor) return DQ_OK;
-  const dq_node *producer = job->weight->producer;
-  bool quantized = producer && dq_node_is(producer, "DequantizeLinear");
   leave(job, quantized ? "weight is quantized already" : "weight is not constant");
   return DQ_OK;
 }
