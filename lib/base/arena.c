@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "lib/base/poison.h"
+#include "lib/base/random.h"
 #include "lib/base/sizes.h"
 
 enum {
@@ -27,8 +28,11 @@ typedef struct block {
 } block;
 
 struct dq_arena {
-  block *small; // the block small requests are cut from, first of the list
-  block *large; // one block per large request
+  block *small;     // the block small requests are cut from, first of the list
+  block **large;    // lists of blocks of one large request each, by their address (list_of)
+  size_t lists;     // number of `large`, a power of two
+  size_t larges;    // blocks in all lists
+  block *only_list; // `large` of a new arena
   size_t bytes;
   dq_budget *budget;
   bool exhausted;
@@ -36,7 +40,10 @@ struct dq_arena {
 
 dq_arena *dq_arena_new(dq_budget *budget) {
   dq_arena *arena = calloc(1, sizeof *arena);
-  if (arena) arena->budget = budget;
+  if (!arena) return NULL;
+  arena->budget = budget;
+  arena->large = &arena->only_list;
+  arena->lists = 1;
   return arena;
 }
 
@@ -61,7 +68,8 @@ static void free_blocks(dq_arena *arena, block *first) {
 void dq_arena_free(dq_arena *arena) {
   if (!arena) return;
   free_blocks(arena, arena->small);
-  free_blocks(arena, arena->large);
+  for (size_t i = 0; i < arena->lists; i++) free_blocks(arena, arena->large[i]);
+  if (arena->large != &arena->only_list) free(arena->large);
   free(arena);
 }
 
@@ -85,7 +93,7 @@ static bool allocate_heap(block *fresh, size_t size) {
   return true;
 }
 
-static block *add_block(dq_arena *arena, block **list, size_t size) {
+static block *new_block(dq_arena *arena, size_t size) {
   if (!dq_budget_reserve(arena->budget, size)) return NULL;
   block *fresh = calloc(1, sizeof *fresh);
   if (!fresh || !(size < MAPPED_BYTES ? allocate_heap(fresh, size) : map_pages(fresh, size))) {
@@ -95,8 +103,46 @@ static block *add_block(dq_arena *arena, block **list, size_t size) {
   }
   dq_poison(fresh->data, size);
   fresh->size = size;
+  return fresh;
+}
+
+static void put_in_front(block **list, block *fresh) {
   fresh->next = *list;
   *list = fresh;
+}
+
+static block *add_small_block(dq_arena *arena) {
+  block *fresh = new_block(arena, BLOCK_BYTES);
+  if (fresh) put_in_front(&arena->small, fresh);
+  return fresh;
+}
+
+static block **list_of(block **lists, size_t count, const void *data) {
+  return &lists[dq_random_mix((uintptr_t)data) & (count - 1)];
+}
+
+// Lists stay short, so that a block is found by its address at once. Without memory for more lists they grow.
+static void add_lists(dq_arena *arena) {
+  enum { LONGEST = 4, MORE = 8 };
+  const size_t count = MORE * arena->lists;
+  block **lists = arena->larges < LONGEST * arena->lists ? NULL : calloc(count, sizeof *lists);
+  if (!lists) return;
+  for (size_t i = 0; i < arena->lists; i++)
+    for (block *at = arena->large[i], *next; at; at = next) {
+      next = at->next;
+      put_in_front(list_of(lists, count, at->data), at);
+    }
+  if (arena->large != &arena->only_list) free(arena->large);
+  arena->large = lists;
+  arena->lists = count;
+}
+
+static block *add_large_block(dq_arena *arena, size_t size) {
+  block *fresh = new_block(arena, size);
+  if (!fresh) return NULL;
+  add_lists(arena);
+  put_in_front(list_of(arena->large, arena->lists, fresh->data), fresh);
+  arena->larges++;
   return fresh;
 }
 
@@ -111,9 +157,9 @@ void *dq_arena_alloc(dq_arena *arena, size_t bytes) {
   size_t rounded = dq_round_up(bytes, bytes >= LARGE_BYTES ? ALIGNMENT : 16);
   block *from = arena->small;
   if (bytes >= LARGE_BYTES) {
-    from = add_block(arena, &arena->large, rounded);
+    from = add_large_block(arena, rounded);
   } else if (!from || from->size - from->used < rounded + DQ_REDZONE) {
-    from = add_block(arena, &arena->small, BLOCK_BYTES);
+    from = add_small_block(arena);
   }
   if (!from) return fail(arena);
   void *memory = from->data + from->used;
@@ -155,10 +201,11 @@ char *dq_arena_printf(dq_arena *arena, const char *format, ...) {
 }
 
 void dq_arena_release(dq_arena *arena, const void *memory) {
-  for (block **at = &arena->large; *at; at = &(*at)->next) {
+  for (block **at = list_of(arena->large, arena->lists, memory); *at; at = &(*at)->next) {
     block *found = *at;
     if (found->data != memory) continue;
     *at = found->next;
+    arena->larges--;
     arena->bytes -= found->size;
     free_block(arena, found);
     return;

@@ -29,7 +29,7 @@ char *dq_arena_printf(dq_arena *arena, const char *format, ...) __attribute__((f
 void *dq_arena_copy(dq_arena *arena, const void *data, size_t bytes);
 
 // Frees one allocation of 4 KiB or more before the arena is freed. Smaller allocations, and memory that is not of this
-// arena, stay as they are. The search takes time in proportion to the number of large allocations.
+// arena, stay as they are. The time does not depend on the number of allocations.
 void dq_arena_release(dq_arena *arena, const void *memory);
 
 // Bytes that are allocated at present.

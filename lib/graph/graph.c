@@ -124,10 +124,11 @@ void dq_graph_remove_constant(dq_graph *graph, dq_value *value) {
   value->is_input = false;
 }
 
-dq_node *dq_graph_add_node(dq_graph *graph, int at, const char *op_type, const char *name, int input_count,
-                           dq_value *const *inputs, int output_count, dq_value *const *outputs) {
+static dq_node *new_node(dq_graph *graph, const char *op_type, const char *name, const dq_ports *ports) {
+  const int input_count = ports->input_count, output_count = ports->output_count;
+  dq_value *const *inputs = ports->inputs, *const *outputs = ports->outputs;
   dq_node *node = DQ_NEW(graph->arena, dq_node);
-  if (!node || !reserve(graph, (void ***)&graph->nodes, graph->node_count, &graph->node_capacity)) return NULL;
+  if (!node) return NULL;
   node->name = dq_arena_strdup(graph->arena, name);
   node->op_type = dq_arena_strdup(graph->arena, op_type);
   node->domain = "";
@@ -135,11 +136,34 @@ dq_node *dq_graph_add_node(dq_graph *graph, int at, const char *op_type, const c
   node->outputs = dq_arena_copy(graph->arena, outputs, (size_t)output_count * sizeof *outputs);
   node->input_count = input_count;
   node->output_count = output_count;
-  if (!node->name || !node->op_type || !node->inputs || !node->outputs || !add_node_name(graph, node)) return NULL;
+  return node->name && node->op_type && node->inputs && node->outputs && add_node_name(graph, node) ? node : NULL;
+}
+
+dq_node *dq_graph_add_node(dq_graph *graph, int at, const char *op_type, const char *name, int input_count,
+                           dq_value *const *inputs, int output_count, dq_value *const *outputs) {
+  dq_node *node = new_node(graph, op_type, name, &(dq_ports){input_count, output_count, inputs, outputs});
+  if (!node || !reserve(graph, (void ***)&graph->nodes, graph->node_count, &graph->node_capacity)) return NULL;
   memmove(graph->nodes + at + 1, graph->nodes + at, (size_t)(graph->node_count - at) * sizeof *graph->nodes);
   graph->nodes[at] = node;
   graph->node_count++;
   for (int i = at; i < graph->node_count; i++) graph->nodes[i]->index = i;
+  return node;
+}
+
+dq_node *dq_graph_add_node_beside(dq_graph *graph, dq_node *anchor, bool behind, const char *op_type, const char *name,
+                                  const dq_ports *ports) {
+  dq_node *node = new_node(graph, op_type, name, ports);
+  if (!node) return NULL;
+  graph->beside_count++;
+  if (!anchor || behind) { // the later it comes, the nearer it stands
+    dq_node **list = anchor ? &anchor->behind : &graph->at_front;
+    node->next_beside = *list;
+    *list = node;
+  } else {
+    if (anchor->before) anchor->last_before->next_beside = node;
+    else anchor->before = node;
+    anchor->last_before = node;
+  }
   return node;
 }
 

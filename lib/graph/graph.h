@@ -81,8 +81,11 @@ struct dq_node {
   int output_count;
   dq_attribute *attributes;
   int attribute_count;
-  bool removed;       // dq_graph_index will take the node out
-  int suffix;         // number of the last fresh name that was made from the name of this node
+  bool removed; // dq_graph_index will take the node out
+  int suffix;   // number of the last fresh name that was made from the name of this node
+  // Nodes that dq_graph_add_node_beside put in front of this one and behind it, until the next dq_graph_index: the
+  // first and the last of those in front, the last added behind, and the next one of such a list.
+  struct dq_node *before, *last_before, *behind, *next_beside;
   int mark;           // free for the transform that works on the graph; 0 in a new node
   const void *origin; // protobuf message, or NULL
 };
@@ -125,6 +128,8 @@ struct dq_graph {
   struct dq_names *names;       // finds values by name
   struct dq_names *node_names;  // finds nodes by name; NULL until the first fresh name after dq_graph_index
   bool has_replacements;        // some value has a replacement
+  int beside_count;             // nodes that wait for dq_graph_index (dq_graph_add_node_beside)
+  dq_node *at_front;            // of these, the last that was added in front of all
   struct dq_document *document; // what lib/onnx needs to write unknown fields back; NULL: the graph is not from a file
   // Frees the document; NULL: there is none, or the graph that this one was copied from owns it.
   void (*document_free)(struct dq_document *document);
@@ -164,11 +169,23 @@ const char *dq_graph_fresh_name(dq_graph *graph, const char *base);
 // Whether the node calls a function that the model brings.
 bool dq_graph_calls_function(const dq_graph *graph, const dq_node *node);
 
+// What a new node reads and computes; the arrays are copied.
+typedef struct dq_ports {
+  int input_count, output_count;
+  dq_value *const *inputs, *const *outputs;
+} dq_ports;
+
 // Inserts a node of the domain ai.onnx in front of position `at` (graph->node_count: at the end). Producers
 // and users are known from the next dq_graph_index on. The time grows with the number of nodes after the new one. NULL:
 // there is no memory.
 dq_node *dq_graph_add_node(dq_graph *graph, int at, const char *op_type, const char *name, int input_count,
                            dq_value *const *inputs, int output_count, dq_value *const *outputs);
+// Adds a node next to `anchor`, behind it or in front of it, or in front of all nodes when `anchor` is NULL. It stands
+// there from the next dq_graph_index on, where dq_graph_add_node would have put it, and takes no part in anything
+// before; the nodes in between keep their places. The anchor may be such a node. The time does not depend on the size
+// of the graph. NULL: there is no memory.
+dq_node *dq_graph_add_node_beside(dq_graph *graph, dq_node *anchor, bool behind, const char *op_type, const char *name,
+                                  const dq_ports *ports);
 // Marks a node as removed; the next dq_graph_index takes it out.
 void dq_graph_remove_node(dq_graph *graph, dq_node *node);
 // Lets all nodes, and the outputs of the model when `outputs` is set, read the value `to` in place of `from`. Nodes
@@ -187,9 +204,8 @@ dq_status dq_graph_index(dq_graph *graph, bool sort, dq_error *error);
 dq_status dq_graph_restrict_to(dq_graph *graph, const char *const *ends, int count, dq_error *error);
 
 // Removes the initializers that nothing reads, and the nodes of constants alone (Constant, Identity of an initializer)
-// whose results nothing reads. Initializers that are inputs too stay from IR version 4 on, as a caller may give them. The
-// graph is indexed and sorted before and after; statuses are those of
-// dq_graph_index.
+// whose results nothing reads. Initializers that are inputs too stay from IR version 4 on, as a caller may give them.
+// The graph is indexed and sorted before and after; statuses are those of dq_graph_index.
 dq_status dq_graph_drop_constants(dq_graph *graph, dq_error *error);
 
 // Stores the nodes of an indexed graph in topological order, in order[node_count] of the caller. The graph stays as it

@@ -6,6 +6,34 @@
 #include "lib/graph/graph.h"
 #include "lib/graph/names.h"
 
+static int place_all(dq_node *first, dq_node **placed, int count);
+
+// The node with what stands beside it, which may have nodes beside it as well.
+static int place(dq_node *node, dq_node **placed, int count) {
+  count = place_all(node->before, placed, count);
+  placed[count++] = node;
+  return place_all(node->behind, placed, count);
+}
+
+static int place_all(dq_node *first, dq_node **placed, int count) {
+  for (dq_node *node = first; node; node = node->next_beside) count = place(node, placed, count);
+  return count;
+}
+
+// Puts the nodes of dq_graph_add_node_beside into the array.
+static dq_status place_waiting(dq_graph *graph, dq_error *error) {
+  if (!graph->beside_count) return DQ_OK;
+  const int capacity = graph->node_count + graph->beside_count;
+  dq_node **placed = DQ_NEW_ARRAY(graph->arena, capacity, dq_node *);
+  if (!placed) return dq_fail_memory(error, (size_t)capacity * sizeof *placed);
+  int count = place_all(graph->at_front, placed, 0);
+  for (int n = 0; n < graph->node_count; n++) count = place(graph->nodes[n], placed, count);
+  for (int n = 0; n < count; n++) placed[n]->before = placed[n]->behind = placed[n]->next_beside = NULL;
+  graph->nodes = placed, graph->node_count = count, graph->node_capacity = capacity;
+  graph->at_front = NULL, graph->beside_count = 0;
+  return DQ_OK;
+}
+
 static void drop_removed(dq_graph *graph) {
   int kept = 0;
   for (int i = 0; i < graph->node_count; i++)
@@ -153,6 +181,7 @@ static dq_status sort_nodes(dq_graph *graph, bool keep_order, dq_error *error) {
 }
 
 dq_status dq_graph_index(dq_graph *graph, bool sort, dq_error *error) {
+  DQ_TRY(place_waiting(graph, error));
   drop_removed(graph);
   follow_replacements(graph);
   DQ_TRY(find_producers(graph, error));
@@ -186,13 +215,25 @@ static bool may_be_given(const dq_graph *graph, const dq_value *value) {
   return value->is_input && graph->ir_version >= OPTIONAL_INPUTS;
 }
 
+static bool is_unread(const dq_graph *graph, const dq_value *value) {
+  return value->constant && !dq_value_is_read(value) && !may_be_given(graph, value);
+}
+
+static int keep_read(const dq_graph *graph, dq_value **values, int count) {
+  int kept = 0;
+  for (int i = 0; i < count; i++)
+    if (!is_unread(graph, values[i])) values[kept++] = values[i];
+  return kept;
+}
+
 static bool drop_unread(dq_graph *graph) {
-  bool dropped = false;
-  for (int v = 0; v < graph->value_count; v++) {
+  const int before = graph->initializer_count;
+  graph->initializer_count = keep_read(graph, graph->initializers, before);
+  graph->input_count = keep_read(graph, graph->inputs, graph->input_count); // old files list initializers as inputs too
+  bool dropped = graph->initializer_count < before;
+  for (int v = 0; v < graph->value_count && dropped; v++) {
     dq_value *value = graph->values[v];
-    if (!value->constant || dq_value_is_read(value) || may_be_given(graph, value)) continue;
-    dq_graph_remove_constant(graph, value);
-    dropped = true;
+    if (is_unread(graph, value)) value->constant = NULL, value->is_input = false;
   }
   for (int n = 0; n < graph->node_count; n++)
     if (is_idle(graph->nodes[n])) dq_graph_remove_node(graph, graph->nodes[n]), dropped = true;

@@ -1,15 +1,14 @@
 // Weights by how wide their sums may become: any rule of blocks.h, and int32 with the bias always.
 #include <math.h>
-#include <string.h>
 
 #include "lib/base/sizes.h"
 #include "quant/numeric/blocks.h"
 #include "quant/int8/stages.h"
 
 dq_int8_layer *dq_int8_layer_of(const dq_int8_job *job, const char *output) {
-  for (int i = 0; i < job->report->count; i++)
-    if (!strcmp(job->report->layers[i].output, output)) return &job->report->layers[i];
-  return NULL;
+  const dq_value *value = dq_graph_find(job->graph, output);
+  const int layer = value && value->index < job->value_count ? job->choices[value->index].layer : 0;
+  return layer ? &job->report->layers[layer - 1] : NULL;
 }
 
 // ---- int32 ----

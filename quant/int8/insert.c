@@ -19,19 +19,25 @@ static dq_value *fresh_value(dq_graph *graph, const char *base, const char *suff
   return name ? dq_graph_fresh_value(graph, name) : NULL;
 }
 
-// One conversion node (QuantizeLinear or DequantizeLinear) at position `at`.
-static dq_node *add_conversion(dq_graph *graph, int at, const char *op_type, const char *base, dq_value *input,
-                               dq_value *scale, dq_value *zero_point, dq_value *output) {
-  dq_value *inputs[] = {input, scale, zero_point};
-  char *wanted = dq_arena_printf(graph->arena, "%s_%s", base, op_type);
-  const char *name = wanted ? dq_graph_fresh_name(graph, wanted) : NULL;
-  return name ? dq_graph_add_node(graph, at, op_type, name, zero_point ? 3 : 2, inputs, 1, &output) : NULL;
-}
+typedef struct place {
+  dq_node *anchor; // NULL: in front of all nodes
+  bool behind;
+} place;
 
 // Scale and zero point of a value as initializers.
 typedef struct parameter_values {
-  dq_value *scale, *zero_point;
+  dq_value *scale, *zero_point; // NULL: it is 0
 } parameter_values;
+
+// One conversion node (QuantizeLinear or DequantizeLinear); it stands at its place once the graph is indexed.
+static dq_node *add_conversion(dq_graph *graph, place at, const char *op_type, const char *base, dq_value *input,
+                               const parameter_values *by, dq_value *output) {
+  dq_value *inputs[] = {input, by->scale, by->zero_point};
+  char *wanted = dq_arena_printf(graph->arena, "%s_%s", base, op_type);
+  const char *name = wanted ? dq_graph_fresh_name(graph, wanted) : NULL;
+  const dq_ports ports = {by->zero_point ? 3 : 2, 1, inputs, &output};
+  return name ? dq_graph_add_node_beside(graph, at.anchor, at.behind, op_type, name, &ports) : NULL;
+}
 
 static dq_status add_parameters(dq_int8_job *job, const char *base, const dq_parameters *parameters,
                                 parameter_values *values) {
@@ -62,11 +68,11 @@ static dq_value *dequantized(dq_int8_job *job, const char *base, dq_node *before
                              dq_tensor *scales, dq_tensor *zero_points, int axis) {
   dq_graph *graph = job->graph;
   dq_value *quantized = add_constant(graph, base, "_quantized", elements);
-  dq_value *scale = add_constant(graph, base, "_quantized_scale", scales);
-  dq_value *zero = zero_points ? add_constant(graph, base, "_quantized_zero_point", zero_points) : NULL;
+  parameter_values by = {.scale = add_constant(graph, base, "_quantized_scale", scales)};
+  by.zero_point = zero_points ? add_constant(graph, base, "_quantized_zero_point", zero_points) : NULL;
   dq_value *output = fresh_value(graph, base, "_DequantizeLinear_Output");
-  if (!quantized || !scale || (zero_points && !zero) || !output) return NULL;
-  dq_node *node = add_conversion(graph, before->index, "DequantizeLinear", base, quantized, scale, zero, output);
+  if (!quantized || !by.scale || (zero_points && !by.zero_point) || !output) return NULL;
+  dq_node *node = add_conversion(graph, (place){before, false}, "DequantizeLinear", base, quantized, &by, output);
   if (!node || (axis > 0 && !dq_node_set_int(graph, node, "axis", axis))) return NULL;
   // Axis 0 is not the default (1).
   if (axis == 0 && !dq_node_set_int(graph, node, "axis", 0)) return NULL;
@@ -74,15 +80,13 @@ static dq_value *dequantized(dq_int8_job *job, const char *base, dq_node *before
 }
 
 static void record_weight(dq_int8_job *job, const dq_node *node, const dq_tensor *scales) {
-  for (int i = 0; i < job->report->count; i++) {
-    dq_int8_layer *layer = &job->report->layers[i];
-    if (strcmp(layer->output, node->outputs[0]->name)) continue;
-    const float *scale = scales->data;
-    layer->weight_scale_low = layer->weight_scale_high = scale[0];
-    for (int64_t s = 1; s < dq_tensor_count(scales); s++) {
-      if (scale[s] < layer->weight_scale_low) layer->weight_scale_low = scale[s];
-      if (scale[s] > layer->weight_scale_high) layer->weight_scale_high = scale[s];
-    }
+  dq_int8_layer *layer = dq_int8_layer_of(job, node->outputs[0]->name);
+  const float *scale = scales->data;
+  if (!layer) return;
+  layer->weight_scale_low = layer->weight_scale_high = scale[0];
+  for (int64_t s = 1; s < dq_tensor_count(scales); s++) {
+    if (scale[s] < layer->weight_scale_low) layer->weight_scale_low = scale[s];
+    if (scale[s] > layer->weight_scale_high) layer->weight_scale_high = scale[s];
   }
 }
 
@@ -90,7 +94,7 @@ static void record_weight(dq_int8_job *job, const dq_node *node, const dq_tensor
 // where nothing is known of the input; NULL: no memory.
 static const dq_tensor *corrected_bias(dq_int8_job *job, const dq_node *node, const dq_tensor *bias,
                                        const dq_quantized_weight *weight) {
-  const dq_channel_means *means = dq_input_means_find(&job->means, node->inputs[0]->name);
+  const dq_channel_means *means = job->choices[node->inputs[0]->index].means;
   int64_t count = dq_tensor_count(bias);
   if (!means || node->inputs[1]->constant->dims[0] != count) return bias;
   double *shift = DQ_NEW_ARRAY(job->arena, count, double);
@@ -177,19 +181,17 @@ static dq_status insert_constant(dq_int8_job *job, dq_value *value, const dq_par
   if (!quantized || !output) return no_memory(job);
   for (int64_t i = 0; i < dq_tensor_count(from); i++)
     dq_tensor_set(elements, i, dq_quantize_number(((const float *)from->data)[i], parameters));
-  int first = graph->node_count;
+  place first = {graph->nodes[graph->node_count - 1], true};
   for (int u = 0; u < value->user_count; u++) {
     dq_node *user = value->users[u];
     const dq_operator *row = dq_operator_find(user->domain, user->op_type);
     bool operand = row && row->quantization == DQ_QUANTIZE_COMPUTE && user->inputs[0] == value && user->mark;
     if (!row || (row->quantization != DQ_QUANTIZE_COMBINE && !operand)) continue;
-    if (user->index < first) first = user->index;
+    if (first.behind || user->index < first.anchor->index) first = (place){user, false};
     redirect(user, value, output);
   }
-  return add_conversion(graph, first, "DequantizeLinear", value->name, quantized, values.scale, values.zero_point,
-                        output)
-             ? DQ_OK
-             : no_memory(job);
+  return add_conversion(graph, first, "DequantizeLinear", value->name, quantized, &values, output) ? DQ_OK
+                                                                                                   : no_memory(job);
 }
 
 // The pair behind a value. A graph output keeps its name behind the pair: its producer writes to a new
@@ -214,12 +216,10 @@ static dq_status insert_pair(dq_int8_job *job, dq_value *value, const parameter_
     if (producer->outputs[i] == value) producer->outputs[i] = source;
   DQ_TRY(dq_origin_add(job->origin, quantized->name, NULL, job->error));
   DQ_TRY(dq_origin_add(job->origin, result->name, job->choices[value->index].original, job->error));
-  int at = producer ? producer->index + 1 : 0;
-  return add_conversion(graph, at, "QuantizeLinear", base, source, values->scale, values->zero_point, quantized) &&
-                 add_conversion(graph, at + 1, "DequantizeLinear", base, quantized, values->scale, values->zero_point,
-                                result)
-             ? DQ_OK
-             : no_memory(job);
+  dq_node *first = add_conversion(graph, (place){producer, true}, "QuantizeLinear", base, source, values, quantized);
+  bool added =
+      first && add_conversion(graph, (place){first, true}, "DequantizeLinear", base, quantized, values, result);
+  return added ? DQ_OK : no_memory(job);
 }
 
 static bool needs_pair(const dq_value *value) {
@@ -249,8 +249,16 @@ static dq_status quantize_activations(dq_int8_job *job) {
   return DQ_OK;
 }
 
+static void find_means(dq_int8_job *job) {
+  for (int i = 0; i < job->means.count; i++) {
+    const dq_value *value = dq_graph_find(job->graph, job->means.values[i].value);
+    if (value && value->index < job->value_count) job->choices[value->index].means = &job->means.values[i];
+  }
+}
+
 dq_status dq_int8_insert(dq_int8_job *job) {
   dq_graph *graph = job->graph;
+  find_means(job);
   DQ_TRY(quantize_products(job)); // first: it looks up the values that activations are then taken from
   DQ_TRY(quantize_activations(job));
   return dq_graph_drop_constants(graph, job->error);

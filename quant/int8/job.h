@@ -20,6 +20,8 @@ typedef struct dq_value_choice {
   bool constant;        // an initializer in the place of an activation
   bool searched;        // the range comes from range search, not from the method
   int slot;             // index of its histogram in the calibration, -1: none
+  int layer;            // 1 + index in job->report->layers of the layer that computes it; 0: none does
+  const dq_channel_means *means; // from dq_int8_insert on: of its channels; NULL: not known
   dq_range_pair range;
   double clipped; // share of the observed elements outside the range, 0 to 1
   dq_parameters parameters;

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "lib/graph/names.h"
+
 dq_status dq_observed_open(dq_observed *seen, dq_equalize_scope equalize, bool heads, bool absorbing,
                            const dq_context *context, dq_error *error) {
   dq_observed_close(seen);
@@ -69,18 +71,24 @@ bool dq_observed_has_calibration(const dq_observed *seen, const char *const *nam
   return true;
 }
 
+static bool permute_means(dq_channel_means *of, const int64_t *order, dq_arena *arena) {
+  double *moved = DQ_NEW_ARRAY(arena, of->channels, double);
+  for (int64_t c = 0; moved && c < of->channels; c++) moved[c] = of->means[order[c]];
+  of->means = moved;
+  return moved != NULL;
+}
+
 dq_status dq_observed_permuted_means(const dq_observed *seen, const dq_permuted_value *permuted, int count,
                                      dq_input_means *means, dq_arena *arena, dq_error *error) {
   dq_channel_means *copies = dq_input_means_copy(&seen->means, arena);
-  if (!copies) return dq_fail_memory(error, 0);
-  *means = (dq_input_means){copies, seen->means.count};
-  for (int p = 0; p < count; p++) {
-    const dq_channel_means *from = dq_input_means_find(&seen->means, permuted[p].value);
-    if (!from || from->channels != permuted[p].channels) continue;
-    double *moved = DQ_NEW_ARRAY(arena, from->channels, double);
-    if (!moved) return dq_fail_memory(error, 0);
-    for (int64_t c = 0; c < from->channels; c++) moved[c] = from->means[permuted[p].order[c]];
-    copies[from - seen->means.values].means = moved;
+  struct dq_names *names = dq_names_new();
+  bool memory = copies && names;
+  for (int i = 0; memory && i < seen->means.count; i++) memory = dq_names_add(names, &copies[i]);
+  for (int p = 0; memory && p < count; p++) {
+    dq_channel_means *found = dq_names_find(names, permuted[p].value);
+    memory = !found || found->channels != permuted[p].channels || permute_means(found, permuted[p].order, arena);
   }
-  return DQ_OK;
+  dq_names_free(names);
+  *means = (dq_input_means){copies, seen->means.count};
+  return memory ? DQ_OK : dq_fail_memory(error, 0);
 }

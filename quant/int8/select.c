@@ -298,6 +298,7 @@ static dq_status report_node(dq_int8_job *job, const dq_node *node, const char *
   layer->label = dq_layer_label(node);
   layer->precision = !reason ? DQ_PRECISION_INT8 : is_half(reason) ? DQ_PRECISION_FP16 : DQ_PRECISION_FP32;
   layer->output = node->outputs[0]->name;
+  job->choices[node->outputs[0]->index].layer = job->report->count;
   if (!layer->name) return dq_fail_memory(job->error, sizeof label);
   snprintf(layer->reason, sizeof layer->reason, "%s", reason ? reason : "");
   job->report->quantized += !reason;

@@ -111,12 +111,6 @@ dq_status dq_input_means_measure(dq_input_means *means, const dq_observation *wh
   return dq_input_means_finish(means, sums, error);
 }
 
-const dq_channel_means *dq_input_means_find(const dq_input_means *means, const char *value) {
-  for (int i = 0; i < means->count; i++)
-    if (!strcmp(means->values[i].value, value)) return &means->values[i];
-  return NULL;
-}
-
 bool dq_bias_shift(const dq_node *node, const dq_channel_means *means, const int8_t *elements, const float *scales,
                    int64_t scale_count, double *shift) {
   dq_product p;

@@ -35,9 +35,6 @@ dq_status dq_input_means_finish(dq_input_means *means, const dq_mean_sums *all, 
 // A copy of means->values with its names and numbers, in the arena; NULL: there is no memory.
 dq_channel_means *dq_input_means_copy(const dq_input_means *means, dq_arena *arena);
 
-// The element for the value of this name; NULL: there is none.
-const dq_channel_means *dq_input_means_find(const dq_input_means *means, const char *value);
-
 // Computes in shift[output channels], in units of the result, what to add to the bias of `node` (Conv, or Gemm with
 // transB) when its weight becomes scale * elements. `elements` has the shape of the weight; `scales` has one element
 // for each output channel, or one in all (`scale_count`). False: the node has no such weight, or `means` has another

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "calib/elements.h"
 #include "quant/rewrite/equalize_internal.h"
@@ -21,13 +22,9 @@ static bool is_reader(const dq_node *node) {
          (dq_product_of(node, &product) && !product.integer && product.kind != DQ_MATRIX_PRODUCT);
 }
 
-static void find_heads(site_list *list, const dq_graph *graph, const dq_tensor *tensors, const bool *in_head,
-                       dq_arena *arena) {
-  for (int v = 0; v < graph->value_count; v++) {
-    dq_site *site = &list->sites[list->count];
-    if (!dq_output_head_site(site, graph, tensors, in_head, graph->values[v], arena)) continue;
-    list->count++;
-  }
+static void find_heads(site_list *list, dq_site_finder *finder, const dq_graph *graph, const bool *in_head) {
+  for (int v = 0; v < graph->value_count; v++)
+    list->count += dq_output_head_site(&list->sites[list->count], finder, in_head, graph->values[v]);
 }
 
 // x Sigmoid(x) takes one more Mul per element, which is worth it only where nothing is lost.
@@ -41,7 +38,7 @@ static dq_value *site_start(const dq_node *node, const bool *in_head) {
   return value && !(function && in_head[value->index]) ? value : NULL;
 }
 
-static dq_status find_sites(site_list *list, const dq_graph *graph, const dq_tensor *tensors, const bool *in_head,
+static dq_status find_sites(site_list *list, dq_site_finder *finder, const dq_graph *graph, const bool *in_head,
                             dq_equalize_scope scope, dq_arena *arena, dq_error *error) {
   bool *done = DQ_NEW_ARRAY(arena, graph->value_count, bool);
   if (!done) return dq_fail_memory(error, 0);
@@ -50,7 +47,7 @@ static dq_status find_sites(site_list *list, const dq_graph *graph, const dq_ten
     if (!value || done[value->index]) continue;
     done[value->index] = true;
     dq_site *site = &list->sites[list->count];
-    bool found = dq_site_find(site, graph, tensors, value, arena);
+    bool found = dq_site_find(site, finder, value);
     for (int v = 0; v < site->value_count; v++) done[site->values[v].value->index] = true;
     if (!found || !is_worth_it(site) || (scope == DQ_EQUALIZE_DEPTHWISE && !site->free_readers) ||
         (scope == DQ_EQUALIZE_NARROW && site->wide))
@@ -67,9 +64,11 @@ static dq_status list_sites(site_list *list, const dq_graph *graph, const dq_ten
   *list = (site_list){DQ_NEW_ARRAY(arena, 2 * graph->node_count, dq_site), 0};
   if (!list->sites) return dq_fail_memory(error, 0);
   DQ_TRY(dq_output_head_values(graph, &in_head, arena, error));
-  if (scope != DQ_EQUALIZE_NONE) DQ_TRY(find_sites(list, graph, tensors, in_head, scope, arena, error));
-  if (heads) find_heads(list, graph, tensors, in_head, arena);
-  return DQ_OK;
+  dq_site_finder *finder = dq_site_finder_new(graph, tensors, arena);
+  if (!finder) return dq_fail_memory(error, 0);
+  if (scope != DQ_EQUALIZE_NONE) DQ_TRY(find_sites(list, finder, graph, in_head, scope, arena, error));
+  if (heads) find_heads(list, finder, graph, in_head);
+  return dq_arena_exhausted(arena) ? dq_fail_memory(error, 0) : DQ_OK;
 }
 
 // ---- Observing ----
@@ -90,7 +89,10 @@ struct dq_equalize_memory {
   dq_arena *arena;
   seen *values;
   int count, capacity;
+  int *slots; // [SLOTS * capacity], open addressing by the name: 1 + its place in `values`; 0: empty
 };
+
+enum { SLOTS = 2 }; // for each value that fits
 
 dq_equalize_memory *dq_equalize_memory_new(dq_arena *arena) {
   dq_equalize_memory *memory = DQ_NEW_ARRAY(arena, 1, dq_equalize_memory);
@@ -98,27 +100,44 @@ dq_equalize_memory *dq_equalize_memory_new(dq_arena *arena) {
   return memory;
 }
 
+// The slot of a value of this name, or the empty one where it belongs.
+static int *slot_of(const dq_equalize_memory *memory, const char *name) {
+  const size_t count = SLOTS * (size_t)memory->capacity;
+  size_t at = XXH3_64bits(name, strlen(name)) % count;
+  while (memory->slots[at] && strcmp(memory->values[memory->slots[at] - 1].name, name)) at = (at + 1) % count;
+  return &memory->slots[at];
+}
+
 static seen *find_seen(const dq_equalize_memory *memory, const char *name) {
-  for (int i = 0; i < memory->count; i++)
-    if (!strcmp(memory->values[i].name, name)) return &memory->values[i];
-  return NULL;
+  int place = memory->capacity ? *slot_of(memory, name) : 0;
+  return place ? &memory->values[place - 1] : NULL;
+}
+
+// Makes room for one more value.
+static bool reserve(dq_equalize_memory *memory) {
+  if (memory->count < memory->capacity) return true;
+  int capacity = 2 * memory->capacity + 64;
+  seen *values = DQ_NEW_ARRAY(memory->arena, capacity, seen);
+  int *slots = DQ_NEW_ARRAY(memory->arena, SLOTS * (size_t)capacity, int);
+  if (!values || !slots) return false;
+  if (memory->count) memcpy(values, memory->values, (size_t)memory->count * sizeof *values);
+  memory->values = values, memory->capacity = capacity, memory->slots = slots;
+  for (int i = 0; i < memory->count; i++) *slot_of(memory, values[i].name) = i + 1;
+  return true;
 }
 
 static bool add_seen(dq_equalize_memory *memory, const char *name, int64_t channels) {
   dq_arena *arena = memory->arena;
   seen *known = find_seen(memory, name);
   if (known) return known->wanted = true;
-  if (memory->count == memory->capacity) {
-    int capacity = 2 * memory->capacity + 64;
-    seen *values = DQ_NEW_ARRAY(arena, capacity, seen);
-    if (!values) return false;
-    if (memory->count) memcpy(values, memory->values, (size_t)memory->count * sizeof *values);
-    memory->values = values, memory->capacity = capacity;
-  }
+  if (!reserve(memory)) return false;
   void *ends = DQ_NEW_ARRAY(arena, dq_value_ends_bytes(channels), char);
   if (!ends) return false;
+  char *copy = dq_arena_strdup(arena, name);
+  if (!copy) return false;
+  *slot_of(memory, copy) = memory->count + 1;
   seen *s = &memory->values[memory->count++];
-  *s = (seen){.name = dq_arena_strdup(arena, name),
+  *s = (seen){.name = copy,
               .extents = {DQ_NEW_ARRAY(arena, channels, double), DQ_NEW_ARRAY(arena, channels, double),
                           DQ_NEW_ARRAY(arena, channels, double)},
               .power = DQ_NEW_ARRAY(arena, channels, double),
@@ -126,7 +145,7 @@ static bool add_seen(dq_equalize_memory *memory, const char *name, int64_t chann
               .channels = channels,
               .wanted = true};
   dq_value_ends_init(&s->ends, channels, ends);
-  return s->name && s->extents.low && s->extents.high && s->extents.power && s->power && s->picture;
+  return s->extents.low && s->extents.high && s->extents.power && s->power && s->picture;
 }
 
 // Values of sites, and arguments of their SiLUs.

@@ -45,13 +45,18 @@ typedef struct dq_site {
                      // in float restores the value there
 } dq_site;
 
-// Fills *site with the site that contains `value`; its arrays are in the arena. `tensors` are those of dq_infer. False:
-// the value cannot be equalized, or there is no memory.
-bool dq_site_find(dq_site *site, const dq_graph *graph, const dq_tensor *tensors, dq_value *value, dq_arena *arena);
+// Finds the sites of one indexed graph, which must not change meanwhile; `tensors` are those of dq_infer. The finder
+// and all sites that it finds are in the arena. NULL: there is no memory.
+typedef struct dq_site_finder dq_site_finder;
+dq_site_finder *dq_site_finder_new(const dq_graph *graph, const dq_tensor *tensors, dq_arena *arena);
+
+// Fills *site with the site that contains `value`. The time and the memory are in proportion to the site, not to the
+// graph. False: the value cannot be equalized (site->values and value_count then say which values were looked at), or
+// there is no memory, which the arena tells.
+bool dq_site_find(dq_site *site, dq_site_finder *finder, dq_value *value);
 // Does what dq_site_find does for `value`, the result of a convolution in front of the output head; `in_head` is that
 // of dq_output_head_values.
-bool dq_output_head_site(dq_site *site, const dq_graph *graph, const dq_tensor *tensors, const bool *in_head,
-                         dq_value *value, dq_arena *arena);
+bool dq_output_head_site(dq_site *site, dq_site_finder *finder, const bool *in_head, dq_value *value);
 // Whether a node is the first one of a function, with the numbers around it, of each element of its first input, the
 // same in all channels, that no factor passes.
 bool dq_begins_site_function(const dq_node *node);

@@ -174,11 +174,13 @@ static dq_status find_given(dq_site *found, dq_graph *graph, const dq_equalizati
                             const dq_tensor *tensors, dq_arena *arena, dq_error *error) {
   bool *in_head;
   DQ_TRY(dq_output_head_values(graph, &in_head, arena, error));
+  dq_site_finder *finder = dq_site_finder_new(graph, tensors, arena);
+  if (!finder) return dq_fail_memory(error, 0);
   for (int s = 0; s < equalization->count; s++) {
     const dq_equalize_site *site = &equalization->sites[s];
     dq_value *value = dq_graph_find(graph, site->value);
-    bool is_site = value && (dq_output_head_site(&found[s], graph, tensors, in_head, value, arena) ||
-                             dq_site_find(&found[s], graph, tensors, value, arena));
+    bool is_site =
+        value && (dq_output_head_site(&found[s], finder, in_head, value) || dq_site_find(&found[s], finder, value));
     if (dq_arena_exhausted(arena)) return dq_fail_memory(error, 0);
     if (!is_site || found[s].class_count != site->channels)
       return dq_fail(error, DQ_BAD_INPUT, "value '%s' cannot be equalized over %lld channels", site->value,

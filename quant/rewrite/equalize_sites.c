@@ -5,14 +5,15 @@
 
 #include "quant/rewrite/equalize_internal.h"
 
-typedef struct finder {
+typedef struct dq_site_finder {
   const dq_graph *graph;
   const dq_tensor *tensors;
-  dq_site *site;
   dq_arena *arena;
-  int *first;  // by value index: the first of its channels' entries, -1: not in the site
-  int *parent; // union-find over entries
-  int *place;  // by value index: in site->values
+  dq_site *site; // that is being found
+  dq_site room;  // its arrays, as large as the graph may need; used by one site after the other
+  int *first;    // by value index: the first of its channels' entries, -1: not in the site
+  int *parent;   // union-find over entries
+  int *place;    // by value index: in site->values
   int entries, capacity;
 } finder;
 
@@ -319,61 +320,87 @@ static bool join_user(finder *find, const dq_value *value, dq_node *node) {
     return true;
   }
   if (node->inputs[0] != value || !is_scalable(node)) return join_node(find, node, value);
-  for (int r = 0; r < site->reader_count; r++)
-    if (site->readers[r] == node) return true;
-  site->readers[site->reader_count++] = node;
+  // A node that reads the value several times stands in its users several times in a row.
+  if (!site->reader_count || site->readers[site->reader_count - 1] != node) site->readers[site->reader_count++] = node;
   return true;
 }
 
-static bool open_site(finder *find) {
-  int values = find->graph->value_count, nodes = find->graph->node_count;
-  dq_site *site = find->site;
-  *site = (dq_site){.values = DQ_NEW_ARRAY(find->arena, values, dq_site_value),
-                    .writers = DQ_NEW_ARRAY(find->arena, values, dq_node *),
-                    .readers = DQ_NEW_ARRAY(find->arena, nodes, dq_node *),
-                    .clips = DQ_NEW_ARRAY(find->arena, values, dq_node *),
-                    .silus = DQ_NEW_ARRAY(find->arena, values, dq_silu),
-                    .arguments = DQ_NEW_ARRAY(find->arena, nodes, dq_site_function),
-                    .results = DQ_NEW_ARRAY(find->arena, nodes, dq_site_function),
-                    .free_readers = true};
-  find->first = DQ_NEW_ARRAY(find->arena, values, int);
-  find->place = DQ_NEW_ARRAY(find->arena, values, int);
-  if (!site->values || !site->writers || !site->readers || !site->clips || !site->silus || !site->arguments ||
-      !site->results || !find->first || !find->place)
-    return false;
+dq_site_finder *dq_site_finder_new(const dq_graph *graph, const dq_tensor *tensors, dq_arena *arena) {
+  const int values = graph->value_count, nodes = graph->node_count;
+  finder *find = DQ_NEW(arena, finder);
+  if (!find) return NULL;
+  *find = (finder){.graph = graph,
+                   .tensors = tensors,
+                   .arena = arena,
+                   .room = {.values = DQ_NEW_ARRAY(arena, values, dq_site_value),
+                            .writers = DQ_NEW_ARRAY(arena, values, dq_node *),
+                            .readers = DQ_NEW_ARRAY(arena, nodes, dq_node *),
+                            .clips = DQ_NEW_ARRAY(arena, values, dq_node *),
+                            .silus = DQ_NEW_ARRAY(arena, values, dq_silu),
+                            .arguments = DQ_NEW_ARRAY(arena, nodes, dq_site_function),
+                            .results = DQ_NEW_ARRAY(arena, nodes, dq_site_function),
+                            .free_readers = true},
+                   .first = DQ_NEW_ARRAY(arena, values, int),
+                   .place = DQ_NEW_ARRAY(arena, values, int)};
+  const dq_site *room = &find->room;
+  if (!room->values || !room->writers || !room->readers || !room->clips || !room->silus || !room->arguments ||
+      !room->results || !find->first || !find->place)
+    return NULL;
   for (int v = 0; v < values; v++) find->first[v] = -1;
-  return true;
+  return find;
 }
 
-bool dq_site_find(dq_site *site, const dq_graph *graph, const dq_tensor *tensors, dq_value *value, dq_arena *arena) {
-  finder find = {.graph = graph, .tensors = tensors, .site = site, .arena = arena};
-  if (!open_site(&find) || !join(&find, value)) return false;
+static void open_site(finder *find, dq_site *site) {
+  *site = find->room;
+  find->site = site;
+  find->entries = 0;
+}
+
+// Moves what was found out of the room; false: there is no memory.
+static bool close_site(const finder *find, dq_site *site) {
+#define DQ_KEEP(list, count) ((list) = dq_arena_copy(find->arena, list, (size_t)(count) * sizeof *(list)))
+  for (int v = 0; v < site->value_count; v++) find->first[site->values[v].value->index] = -1;
+  return DQ_KEEP(site->values, site->value_count) && DQ_KEEP(site->writers, site->writer_count) &&
+         DQ_KEEP(site->readers, site->reader_count) && DQ_KEEP(site->clips, site->clip_count) &&
+         DQ_KEEP(site->silus, site->silu_count) && DQ_KEEP(site->arguments, site->argument_count) &&
+         DQ_KEEP(site->results, site->result_count);
+#undef DQ_KEEP
+}
+
+static bool fill_site(finder *find, dq_value *value) {
+  dq_site *site = find->site;
+  if (!join(find, value)) return false;
   for (int i = 0; i < site->value_count; i++) {
     dq_value *here = site->values[i].value;
-    if (!join_producer(&find, here)) return false;
+    if (!join_producer(find, here)) return false;
     for (int u = 0; u < here->user_count; u++)
-      if (!join_user(&find, here, here->users[u])) return false;
+      if (!join_user(find, here, here->users[u])) return false;
   }
   for (int r = 0; r < site->reader_count; r++)
     site->free_readers = site->free_readers && dq_reader_is_free(site, site->readers[r]);
-  return site->reader_count + site->argument_count > 0 && number_classes(&find);
+  return site->reader_count + site->argument_count > 0 && number_classes(find);
 }
 
-bool dq_output_head_site(dq_site *site, const dq_graph *graph, const dq_tensor *tensors, const bool *in_head,
-                         dq_value *value, dq_arena *arena) {
-  finder find = {.graph = graph, .tensors = tensors, .site = site, .arena = arena};
-  const dq_tensor *tensor = &tensors[value->index];
+bool dq_site_find(dq_site *site, dq_site_finder *find, dq_value *value) {
+  open_site(find, site);
+  bool found = fill_site(find, value);
+  return close_site(find, site) && found;
+}
+
+bool dq_output_head_site(dq_site *site, dq_site_finder *find, const bool *in_head, dq_value *value) {
+  const dq_tensor *tensor = &find->tensors[value->index];
   if (!in_head[value->index] || !value->producer || !is_scalable(value->producer) ||
-      dq_node_is(value->producer, "BatchNormalization") || tensor->rank != 4 || !open_site(&find))
+      dq_node_is(value->producer, "BatchNormalization") || tensor->rank != 4)
     return false;
-  int *classes = DQ_NEW_ARRAY(arena, tensor->dims[1], int);
+  int *classes = DQ_NEW_ARRAY(find->arena, tensor->dims[1], int);
   if (!classes) return false;
   for (int64_t c = 0; c < tensor->dims[1]; c++) classes[c] = (int)c;
+  open_site(find, site);
   site->class_count = tensor->dims[1];
   site->values[site->value_count++] = (dq_site_value){value, tensor->dims[1], tensor->rank, classes};
   site->writers[site->writer_count++] = value->producer;
   site->head = true;
-  return true;
+  return close_site(find, site);
 }
 
 bool dq_reader_is_free(const dq_site *site, const dq_node *node) {

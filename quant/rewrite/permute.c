@@ -165,9 +165,18 @@ static void write_order(const matching *m, int64_t *order) {
 
 // ---- Sets ----
 
+// A product that reads a set, one of a list.
+typedef struct set_reader {
+  const dq_node *node;
+  int64_t first; // of its input channels that are the set
+  int next;      // place of the next product in `readers`; 0: this is the last
+} set_reader;
+
 typedef struct permuter {
   dq_graph *graph;
   dq_channel_map map;
+  set_reader *readers;       // from place 1 on
+  int *first_reader;         // by root set: place in `readers`; 0: none
   dq_channel_orders *chosen; // by root set
   dq_arena *arena;
   dq_error *error;
@@ -178,32 +187,53 @@ static void make_symmetric(double *cost, int64_t count) {
     for (int64_t j = 0; j < i; j++) cost[i * count + j] = cost[j * count + i] += cost[i * count + j];
 }
 
-// The products that read the set, added up; how many there are.
-static dq_status add_costs(const permuter *p, int set, double *cost, int *readers) {
-  *readers = 0;
-  for (int n = 0; n < p->graph->node_count; n++) {
+// What the products read that mix channels, and how many parts that are.
+static int count_parts(const permuter *p) {
+  dq_product product;
+  int count = 0;
+  for (int n = 0; n < p->graph->node_count; n++)
+    if (dq_node_mixes_channels(p->graph->nodes[n], &product))
+      count += p->map.values[p->graph->nodes[n]->inputs[0]->index].count;
+  return count;
+}
+
+// The readers of every set, in the order of the nodes: nodes are taken from the last to the first, each in front of the
+// list.
+static dq_status list_readers(permuter *p) {
+  int used = 0;
+  dq_product product;
+  p->readers = DQ_NEW_ARRAY(p->arena, count_parts(p) + 1, set_reader);
+  p->first_reader = DQ_NEW_ARRAY(p->arena, p->map.set_count + 1, int);
+  if (!p->readers || !p->first_reader) return dq_fail_memory(p->error, 0);
+  for (int n = p->graph->node_count - 1; n >= 0; n--) {
     const dq_node *node = p->graph->nodes[n];
-    dq_product product;
     if (!dq_node_mixes_channels(node, &product)) continue;
     const dq_value_channels *channels = &p->map.values[node->inputs[0]->index];
-    for (int i = 0; i < channels->count; i++) {
-      if (dq_channel_set_root(&p->map, channels->parts[i].set) != set) continue;
-      DQ_TRY(add_reader(node, channels->parts[i].first, (int)p->map.sets[set].count, cost, p->error));
-      ++*readers;
+    for (int i = channels->count - 1; i >= 0; i--) {
+      int *first = &p->first_reader[dq_channel_set_root(&p->map, channels->parts[i].set)];
+      p->readers[++used] = (set_reader){node, channels->parts[i].first, *first};
+      *first = used;
     }
   }
   return DQ_OK;
 }
 
+// The products that read the set, added up.
+static dq_status add_costs(const permuter *p, int set, double *cost) {
+  for (int r = p->first_reader[set]; r; r = p->readers[r].next)
+    DQ_TRY(add_reader(p->readers[r].node, p->readers[r].first, (int)p->map.sets[set].count, cost, p->error));
+  return DQ_OK;
+}
+
 static dq_status choose_order(permuter *p, int set, double *cost) {
-  int count = (int)p->map.sets[set].count, readers;
+  int count = (int)p->map.sets[set].count;
+  if (!p->first_reader[set]) return DQ_OK;
   matching m = {count, cost, DQ_NEW_ARRAY(p->arena, count, int)};
   burden *order = DQ_NEW_ARRAY(p->arena, count, burden);
   int64_t *result = DQ_NEW_ARRAY(p->chosen->arena, count, int64_t);
   if (!m.partner || !order || !result) return dq_fail_memory(p->error, (size_t)count * sizeof *result);
   memset(cost, 0, (size_t)count * (size_t)count * sizeof *cost);
-  DQ_TRY(add_costs(p, set, cost, &readers));
-  if (!readers) return DQ_OK;
+  DQ_TRY(add_costs(p, set, cost));
   make_symmetric(cost, count);
   for (int c = 0; c < count; c++) m.partner[c] = (c ^ 1) < count ? c ^ 1 : -1;
   double before = total(&m);
@@ -219,6 +249,7 @@ static dq_status choose_orders(permuter *p) {
   int64_t widest = 0;
   p->chosen->orders = DQ_NEW_ARRAY(p->chosen->arena, p->map.set_count + 1, int64_t *);
   if (!p->chosen->orders) return dq_fail_memory(p->error, (size_t)p->map.set_count * sizeof(int64_t *));
+  DQ_TRY(list_readers(p));
   for (int s = 0; s < p->map.set_count; s++)
     if (p->map.sets[s].count <= MOST_CHANNELS && p->map.sets[s].count > widest) widest = p->map.sets[s].count;
   double *cost = malloc((size_t)(widest * widest) * sizeof *cost + 1);

@@ -27,5 +27,5 @@ dq_tensor *dq_private_constant(dq_graph *graph, dq_node *node, int input) {
 void dq_private_constant_release(dq_graph *graph, dq_value *value) {
   if (!value->is_own) return;
   dq_arena_release(graph->arena, value->constant->data);
-  dq_graph_remove_constant(graph, value);
+  value->constant->data = NULL;
 }

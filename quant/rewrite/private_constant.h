@@ -10,8 +10,8 @@
 // name is taken; a copy of X_adjusted gets no second ending, because names are part of the file.
 dq_tensor *dq_private_constant(dq_graph *graph, dq_node *node, int input);
 
-// Frees the elements of such a copy and removes `value` from the graph. Nothing may read the value any more, also in no
-// copy of the graph. Nothing happens when `value` is not such a copy.
+// Frees the elements of such a copy; the next dq_graph_drop_constants removes `value` from the graph. Nothing may read
+// the value any more, also in no copy of the graph. Nothing happens when `value` is not such a copy.
 void dq_private_constant_release(dq_graph *graph, dq_value *value);
 
 #endif

@@ -82,6 +82,20 @@ static void arenas(void **state) {
   dq_arena_free(NULL);
 }
 
+// Of very many large allocations each one is found, once, whatever the order.
+static void released_of_many(void **state) {
+  (void)state;
+  enum { COUNT = 5000, BYTES = 4096, STEP = 1777 }; // STEP: without a common factor with COUNT
+  static void *memory[COUNT];
+  dq_arena *arena = dq_arena_new(0);
+  for (int i = 0; i < COUNT; i++) assert_non_null(memory[i] = dq_arena_alloc(arena, BYTES));
+  for (int i = 0; i < COUNT; i++) {
+    dq_arena_release(arena, memory[(int64_t)i * STEP % COUNT]);
+    assert_int_equal(dq_arena_bytes(arena), (size_t)(COUNT - 1 - i) * BYTES);
+  }
+  dq_arena_free(arena);
+}
+
 // Under AddressSanitizer an allocation of an arena is guarded to the byte, as one of malloc is.
 static void guarded_arenas(void **state) {
   (void)state;
@@ -417,10 +431,11 @@ static void names_in_messages(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(dtype_ends),    cmocka_unit_test(first_not_finite), cmocka_unit_test(outputs_follow_the_umask),
-      cmocka_unit_test(budgets),       cmocka_unit_test(arenas),           cmocka_unit_test(guarded_arenas),
-      cmocka_unit_test(sizes),         cmocka_unit_test(shapes),           cmocka_unit_test(types),
-      cmocka_unit_test(stale_outputs), cmocka_unit_test(linked_outputs),   cmocka_unit_test(outputs),
-      cmocka_unit_test(masks),         cmocka_unit_test(errors),           cmocka_unit_test(names_in_messages)};
+      cmocka_unit_test(dtype_ends),      cmocka_unit_test(first_not_finite), cmocka_unit_test(outputs_follow_the_umask),
+      cmocka_unit_test(budgets),         cmocka_unit_test(arenas),           cmocka_unit_test(guarded_arenas),
+      cmocka_unit_test(sizes),           cmocka_unit_test(shapes),           cmocka_unit_test(types),
+      cmocka_unit_test(stale_outputs),   cmocka_unit_test(linked_outputs),   cmocka_unit_test(outputs),
+      cmocka_unit_test(masks),           cmocka_unit_test(errors),           cmocka_unit_test(names_in_messages),
+      cmocka_unit_test(released_of_many)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -190,7 +190,7 @@ static void means_come_with_histograms(void **state) {
   what.also = &listener;
   assert_int_equal(dq_calibrate(&calibration, &what, &it->context, &error), DQ_OK);
   assert_int_equal(dq_input_means_finish(&together, sums, &error), DQ_OK);
-  assert_true(alone.count > 1 && dq_input_means_find(&alone, names[0]));
+  assert_true(alone.count > 1);
   assert_true(calibration.histograms[0].count > 0);
   dq_calibration_deinit(&calibration);
   assert_int_equal(together.count, alone.count);

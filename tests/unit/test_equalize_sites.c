@@ -235,7 +235,8 @@ static void find_site_of_a(network *it, dq_site *site) {
   dq_error error;
   assert_int_equal(dq_infer(it->graph, &no_shapes, DQ_INFER_TOLERANT, &it->context, it->arena, &tensors, &error),
                    DQ_OK);
-  assert_true(dq_site_find(site, it->graph, tensors, network_value(it, "a"), it->arena));
+  dq_site_finder *finder = dq_site_finder_new(it->graph, tensors, it->arena);
+  assert_true(dq_site_find(site, finder, network_value(it, "a")));
 }
 
 // Channels -1...3 and -4...0.5 of one site: with a share t above 0 they get min(t / 3, 1 - t) and

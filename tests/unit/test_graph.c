@@ -276,6 +276,38 @@ static void part(void **state) {
   dq_graph_free(graph);
 }
 
+// Nodes beside others stand where insertion at the place of the other at that time would put them.
+static void nodes_beside(void **state) {
+  (void)state;
+  static const char *const expected[] = {"newest front", "front", "a",    "newest", "older",
+                                         "nested",       "first", "last", "b"};
+  dq_error error = {0};
+  dq_graph *graph = dq_graph_new(0);
+  dq_node *a = join(graph, "a", "x", NULL, "u"), *b = join(graph, "b", "u", NULL, "y");
+  interface(graph, "x", "y");
+  dq_value *x = value(graph, "x");
+  dq_value *made[7];
+  for (int i = 0; i < 7; i++) made[i] = dq_graph_add_value(graph, (char[]){'m', (char)('0' + i), 0});
+#define DQ_BESIDE(anchor, behind, name, i)                                                                             \
+  dq_graph_add_node_beside(graph, anchor, behind, "Relu", name, &(dq_ports){1, 1, &x, &made[i]})
+  DQ_BESIDE(b, false, "first", 0);
+  dq_node *older = DQ_BESIDE(a, true, "older", 1);
+  DQ_BESIDE(b, false, "last", 2);
+  DQ_BESIDE(a, true, "newest", 3);
+  DQ_BESIDE(older, true, "nested", 4);
+  DQ_BESIDE(NULL, true, "front", 5);
+  assert_non_null(DQ_BESIDE(NULL, true, "newest front", 6));
+#undef DQ_BESIDE
+  assert_int_equal(graph->node_count, 2);
+  assert_int_equal(dq_graph_index(graph, false, &error), DQ_OK);
+  assert_int_equal(graph->node_count, 9);
+  for (int n = 0; n < 9; n++) {
+    assert_string_equal(graph->nodes[n]->name, expected[n]);
+    assert_int_equal(graph->nodes[n]->index, n);
+  }
+  dq_graph_free(graph);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(users_and_order),
                                      cmocka_unit_test(refused),
@@ -286,6 +318,7 @@ int main(void) {
                                      cmocka_unit_test(names_of_many),
                                      cmocka_unit_test(nodes_with_constants),
                                      cmocka_unit_test(part),
-                                     cmocka_unit_test(unread_constants)};
+                                     cmocka_unit_test(unread_constants),
+                                     cmocka_unit_test(nodes_beside)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
