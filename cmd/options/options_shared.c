@@ -63,7 +63,8 @@ const dq_option dq_common_rows[] = {
      COMMON(progress),
      .help = "how to show progress on standard error",
      .details = "auto draws a bar when standard error is a terminal and the work lasts over a "
-                "second; plain prints a line every 10 seconds."},
+                "second; elsewhere a line every 10 seconds tells what is done. plain prints such a line, with the "
+                "rate, every 10 seconds of each part of the work."},
     {.name = "color",
      .aliases = "colour",
      .type = DQ_OPTION_ENUM,

@@ -20,7 +20,7 @@
 #include "lib/base/file.h"
 #include "lib/wisdom/wisdom.h"
 
-enum { EXIT_BROKEN_PIPE = 141, GRACE_MICROSECONDS = 700000 };
+enum { EXIT_BROKEN_PIPE = 141, GRACE_MICROSECONDS = 700000, HEARTBEAT_SECONDS = 10 };
 
 static atomic_bool stop;
 
@@ -174,6 +174,7 @@ static dq_status join_job(const dq_common_options *common, dq_context *context, 
   if (!(common->command->shared & DQ_WITH_PROCESSES)) return DQ_OK;
   DQ_TRY(dq_job_open(&context->processes, error));
   if (dq_process_index(context->processes) == 0) return DQ_OK;
+  dq_heartbeat_stop(&((dq_console *)context->user)->heartbeat);
   context->message = NULL;
   context->progress = NULL;
   return DQ_OK;
@@ -196,6 +197,7 @@ static dq_status run(const dq_common_options *common, dq_console *console, dq_er
     dq_message(&context, DQ_WARNING,
                "this machine has no float16 arithmetic (AVX512-FP16): float16 sums are emulated, which is slow");
   double start = dq_seconds();
+  if (console->beats) dq_heartbeat_start(&console->heartbeat, console->command, HEARTBEAT_SECONDS);
   dq_wisdom *wisdom = NULL;
   dq_status status = join_job(common, &context, error);
   if (status == DQ_OK) status = open_wisdom(common, &context, &wisdom, error);
@@ -264,6 +266,7 @@ int dq_command_main(int argc, char **argv, const dq_command *command) {
     dq_console_init(&console, common);
     if (!answer(common, &status, &error)) status = (int)run(common, &console, &error);
   }
+  dq_heartbeat_stop(&console.heartbeat);
   dq_console_clear(&console);
   const bool speaks = dq_job_end(status);
   if (!speaks) error.message[0] = 0;

@@ -30,6 +30,7 @@ void dq_console_init(dq_console *console, const dq_common_options *common) {
   bool automatic = common->progress == DQ_PROGRESS_AUTO && capable(stderr);
   console->bar = show && (common->progress == DQ_PROGRESS_BAR || automatic);
   console->plain = show && common->progress == DQ_PROGRESS_PLAIN;
+  console->beats = show && common->progress == DQ_PROGRESS_AUTO && !automatic;
   struct winsize size;
   bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
   console->width = known ? size.ws_col : 80;
@@ -76,15 +77,6 @@ void dq_console_error(dq_console *console, const dq_error *error) {
   fputc('\n', stderr);
 }
 
-// "1:02:03", "4:05" or "12 s".
-static const char *duration(double seconds, char *text, size_t size) {
-  long whole = seconds < 1e8 ? (long)(seconds + 0.5) : 99999999;
-  if (whole >= 3600) snprintf(text, size, "%ld:%02ld:%02ld", whole / 3600, whole / 60 % 60, whole % 60);
-  else if (whole >= 60) snprintf(text, size, "%ld:%02ld", whole / 60, whole % 60);
-  else snprintf(text, size, "%ld s", whole);
-  return text;
-}
-
 // "40/100, 12.3/s, 5 s left"
 static void state_text(int64_t done, int64_t total, double elapsed, char *text, size_t size) {
   char left[32] = "";
@@ -94,7 +86,7 @@ static void state_text(int64_t done, int64_t total, double elapsed, char *text, 
   if (rate <= 0 || used < 0 || (size_t)used >= size) return;
   used += snprintf(text + used, size - (size_t)used, ", %.*f/s", rate < 10 ? 2 : 0, rate);
   if (total <= done || (size_t)used >= size) return;
-  duration((double)(total - done) / rate, left, sizeof left);
+  dq_duration_text((double)(total - done) / rate, left, sizeof left);
   snprintf(text + used, size - (size_t)used, ", %s left", left);
 }
 
@@ -122,6 +114,7 @@ static bool is_same_work(const char *before, const char *what) {
 
 void dq_console_progress(void *user, const char *what, int64_t done, int64_t total) {
   dq_console *console = user;
+  dq_heartbeat_set(&console->heartbeat, what, done, total);
   if (!console->bar && !console->plain) return;
   double time = dq_seconds();
   if (!is_same_work(console->what, what)) {

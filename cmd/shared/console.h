@@ -3,16 +3,19 @@
 #define DQ_CMD_CONSOLE_H
 
 #include "cmd/options/options.h"
+#include "cmd/shared/heartbeat.h"
 
 typedef struct dq_console {
-  const char *command; // name that stands in front of every line
-  bool verbose, quiet; // -v: also print details; -q: print errors only
-  bool bar, plain;     // print progress as a bar, or as lines; both false: not at all
-  int width;           // columns of the terminal
-  bool color;          // print messages in colour
-  bool drawn;          // a bar is on the current line
-  char what[64];       // name of the work in progress
-  double start, last;  // values of dq_seconds() when the work began and when its progress was printed last
+  const char *command;    // name that stands in front of every line
+  bool verbose, quiet;    // -v: also print details; -q: print errors only
+  bool bar, plain;        // print progress as a bar, or as lines; both false: not at all
+  bool beats;             // print a line from time to time, as no terminal shows progress (dq_heartbeat_start)
+  int width;              // columns of the terminal
+  bool color;             // print messages in colour
+  bool drawn;             // a bar is on the current line
+  char what[64];          // name of the work in progress
+  double start, last;     // values of dq_seconds() when the work began and when its progress was printed last
+  dq_heartbeat heartbeat; // runs while the command does, where `beats` is set
 } dq_console;
 
 // Sets *console by the options of the command and by the terminal.

@@ -58,5 +58,7 @@ static json_t *make_json(const dq_tucker_report *report) {
 }
 
 dq_status dq_ranks_save(const char *path, const dq_tucker_report *report, dq_error *error) {
+  for (int i = 0; i < report->count; i++)
+    if (!report->layers[i].reason[0]) DQ_TRY(dq_settings_check_name("layer", report->layers[i].name, error));
   return dq_settings_save(make_json(report), path, error);
 }

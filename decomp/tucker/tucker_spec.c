@@ -3,6 +3,8 @@
 #include <jansson.h>
 #include <stdlib.h>
 
+#include "lib/settings/settings_file.h"
+
 static json_t *name_list(const char *const names[3]) {
   json_t *list = json_array();
   for (int i = 0; i < 3; i++)
@@ -16,7 +18,18 @@ static json_t *describe(const dq_tucker_layer *layer) {
                    name_list(layer->nodes), "factors", name_list(layer->factors));
 }
 
+static dq_status check_names(const dq_tucker_layer *layer, dq_error *error) {
+  if (layer->reason[0]) return DQ_OK;
+  DQ_TRY(dq_settings_check_name("layer", layer->name, error));
+  for (int i = 0; i < 3; i++) {
+    if (layer->nodes[i]) DQ_TRY(dq_settings_check_name("node", layer->nodes[i], error));
+    if (layer->factors[i]) DQ_TRY(dq_settings_check_name("initializer", layer->factors[i], error));
+  }
+  return DQ_OK;
+}
+
 dq_status dq_tucker_spec(const dq_tucker_report *report, dq_arena *arena, const char **text, dq_error *error) {
+  for (int i = 0; i < report->count; i++) DQ_TRY(check_names(&report->layers[i], error));
   json_t *layers = json_array();
   for (int i = 0; i < report->count; i++)
     if (!report->layers[i].reason[0]) json_array_append_new(layers, describe(&report->layers[i]));

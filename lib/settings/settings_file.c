@@ -58,6 +58,14 @@ dq_status dq_settings_fail(const dq_settings_file *settings, const char *key, co
   return dq_fail(error, DQ_BAD_INPUT, "%s: %s '%.200s'%s", settings->path, what, key, about);
 }
 
+dq_status dq_settings_check_name(const char *what, const char *name, dq_error *error) {
+  json_t *text = json_string(name), *unchecked = text ? NULL : json_string_nocheck(name);
+  bool memory = text || unchecked;
+  json_decref(text), json_decref(unchecked);
+  if (text) return DQ_OK;
+  return memory ? dq_fail(error, DQ_BAD_INPUT, "%s '%s': its name is not UTF-8", what, name) : dq_fail_memory(error, 0);
+}
+
 dq_status dq_settings_save(json_t *root, const char *path, dq_error *error) {
   if (!root) return dq_fail_memory(error, 0);
   dq_output output;

@@ -29,6 +29,10 @@ int dq_settings_line(const dq_settings_file *settings, const char *key);
 dq_status dq_settings_fail(const dq_settings_file *settings, const char *key, const char *what, const char *about,
                            dq_error *error);
 
+// DQ_BAD_INPUT, with `what` ("layer") and the name in the message: the name of something in a model is not UTF-8, so
+// that JSON cannot hold it; DQ_SYSTEM: there is no memory.
+dq_status dq_settings_check_name(const char *what, const char *name, dq_error *error);
+
 // Writes the JSON to a file, which appears under its name when it is complete, and releases the caller's reference to
 // `root`, also after a failure. DQ_SYSTEM: writing failed, or `root` is NULL (there was no memory to build it).
 dq_status dq_settings_save(json_t *root, const char *path, dq_error *error);

@@ -107,6 +107,7 @@ json_t *dq_precision_json(const dq_precision_map *map) {
 }
 
 dq_status dq_precision_save(const dq_precision_map *map, const char *path, dq_error *error) {
+  for (int i = 0; i < map->count; i++) DQ_TRY(dq_settings_check_name("layer", map->layers[i].layer, error));
   return dq_settings_save(
       json_pack("{s:s, s:i, s:o}", "schema", SCHEMA, "version", VERSION, "layers", dq_precision_json(map)), path,
       error);

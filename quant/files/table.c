@@ -74,10 +74,8 @@ dq_status dq_calibration_table_copy(dq_calibration_table *copy, const dq_calibra
 
 static dq_status check_hash(const char *what, const char *path, uint64_t table, uint64_t here, dq_error *error) {
   if (table == here) return DQ_OK;
-  return dq_fail(error, DQ_BAD_INPUT,
-                 "%s: the table is of another %s: %016" PRIx64 ", expected %016" PRIx64
-                 " (--force takes it all the same)",
-                 path, what, table, here);
+  return dq_fail(error, DQ_BAD_INPUT, "%s: the table is of another %s: %016" PRIx64 ", expected %016" PRIx64, path,
+                 what, table, here);
 }
 
 dq_status dq_calibration_table_check(const dq_calibration_table *table, const char *path, uint64_t model,

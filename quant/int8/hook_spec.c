@@ -3,6 +3,8 @@
 #include <jansson.h>
 #include <stdlib.h>
 
+#include "lib/settings/settings_file.h"
+
 static json_t *describe(const char *layer, dq_precision precision) {
   return json_pack("{s:s, s:s}", "layer", layer, "precision", dq_precision_name(precision));
 }
@@ -18,6 +20,7 @@ static dq_status write_spec(const char *tool, json_t *layers, dq_arena *arena, c
 }
 
 dq_status dq_int8_spec(const dq_int8_report *report, dq_arena *arena, const char **text, dq_error *error) {
+  for (int i = 0; i < report->count; i++) DQ_TRY(dq_settings_check_name("layer", report->layers[i].label, error));
   json_t *layers = json_array();
   for (int i = 0; i < report->count; i++)
     json_array_append_new(layers, describe(report->layers[i].label, report->layers[i].precision));
@@ -25,6 +28,7 @@ dq_status dq_int8_spec(const dq_int8_report *report, dq_arena *arena, const char
 }
 
 dq_status dq_amp_spec(const dq_amp_report *report, dq_arena *arena, const char **text, dq_error *error) {
+  for (int i = 0; i < report->count; i++) DQ_TRY(dq_settings_check_name("node", report->nodes[i].name, error));
   json_t *layers = json_array();
   for (int i = 0; i < report->count; i++) {
     const dq_amp_node *node = &report->nodes[i];

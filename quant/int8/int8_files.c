@@ -9,9 +9,11 @@ dq_status dq_int8_files_read(dq_int8_files *files, const dq_graph *graph, dq_dat
     DQ_TRY(dq_data_hash(&files->data_hash, graph, &options->shapes, data, error));
   if (!files->use_table) return DQ_OK;
   DQ_TRY(dq_calibration_table_load(&files->used, files->use_table, arena, error));
-  if (!files->force)
-    DQ_TRY(dq_calibration_table_check(&files->used, files->use_table, dq_origin_hash(graph),
-                                      data ? &files->data_hash : NULL, error));
+  dq_status fits = files->force ? DQ_OK
+                                : dq_calibration_table_check(&files->used, files->use_table, dq_origin_hash(graph),
+                                                             data ? &files->data_hash : NULL, error);
+  if (fits == DQ_BAD_INPUT) dq_error_hint(error, "--force takes it all the same");
+  DQ_TRY(fits);
   if (!data) files->data_hash = files->used.data;
   const dq_observer *method = dq_observer_find(files->used.method);
   if (method) options->method = method;

@@ -133,8 +133,23 @@ dq_status dq_try_setting(dq_trials *all, const dq_int8_setting *setting, dq_laye
   return status;
 }
 
+// What a trial changes of the best setting so far.
+static const char *change_of(const dq_trials *all, const dq_int8_setting *setting) {
+  const dq_int8_setting *best = &all->job->setting;
+  if (!all->started) return "defaults";
+  if (setting->range_search && !best->range_search) return "range search";
+  if (setting->absorption != best->absorption) return "bias absorption";
+  if (setting->exact_sums != best->exact_sums) return "sums without rounding";
+  if (setting->bias_correction != best->bias_correction) return "bias correction";
+  if (setting->equalize != best->equalize || setting->heads != best->heads) return "equalization";
+  if (setting->margins != best->margins) return "margins";
+  return setting->method != best->method ? setting->method->name : "sums of pairs";
+}
+
 dq_status dq_try_and_compare(dq_trials *all, const dq_int8_setting *setting, bool anyway, double *gain) {
-  char reason[200];
+  char reason[200], work[64];
+  snprintf(work, sizeof work, "trial %d: %s", ++all->count, change_of(all, setting));
+  dq_progress(all->job->in->context, work, 0, 1);
   DQ_TRY(dq_try_setting(all, setting, NULL));
   *gain = gain_of(all);
   bool better = anyway;

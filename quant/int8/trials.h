@@ -15,6 +15,7 @@ typedef struct dq_trials {
   dq_verdict verdict;                 // of the trial that ran
   dq_calibration_table table, judged; // of the trial that ran, of that of the report's verdict; in the arena of the job
   bool started;                       // there is a best
+  int count;                          // trials that were begun
   // [2]: with the best setting so far, and with one that is tried; job->of_file while as_file, else of_trials
   dq_observed *observed;
   dq_observed of_trials[2];

@@ -3,10 +3,25 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/render/text.h"
 #include "quant/int8/stages.h"
 #include "quant/mix/mix_internal.h"
 
 enum { ROUNDS = 2, COMPLETE }; // COMPLETE: points between those of the rounds were measured too
+
+// A copy in which bytes that are not UTF-8, which JSON refuses, are U+FFFD; NULL: there is no memory.
+static char *mended_name(const char *name, size_t length, dq_arena *arena) {
+  static const char REPLACEMENT[] = "\xef\xbf\xbd";
+  char *text = dq_arena_strndup(arena, name, length), *mended = dq_arena_alloc(arena, 3 * length + 1);
+  int32_t code;
+  if (!text || !mended) return NULL;
+  for (char *to = mended; *text;) {
+    int bytes = dq_utf8_next(text, &code), written = code < 0 ? (int)sizeof REPLACEMENT - 1 : bytes;
+    memcpy(to, code < 0 ? REPLACEMENT : text, (size_t)written);
+    to += written, text += bytes;
+  }
+  return mended;
+}
 
 dq_status dq_mix_named_read(dq_mix_named *named, const char *text, const dq_graph *graph, dq_arena *arena,
                             dq_error *error) {
@@ -14,7 +29,7 @@ dq_status dq_mix_named_read(dq_mix_named *named, const char *text, const dq_grap
   dq_precision_map *map = DQ_NEW(arena, dq_precision_map);
   if (!equals || equals == text || !equals[1])
     return dq_fail(error, DQ_USAGE, "'%.100s' is no NAME=FILE with precisions to measure as well", text);
-  *named = (dq_mix_named){dq_arena_strndup(arena, text, (size_t)(equals - text)), map};
+  *named = (dq_mix_named){mended_name(text, (size_t)(equals - text), arena), map};
   if (!map || !named->name) return dq_fail_memory(error, 0);
   return dq_precision_load(map, equals + 1, graph, arena, error);
 }

@@ -4,20 +4,55 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include "lib/document/origin.h"
 #include "lib/settings/settings_file.h"
 #include "quant/mix/mix_internal.h"
 
 static const char SCHEMA[] = "dq-mix";
-enum { VERSION = 4, HASH_TEXT = 17, PLACE_TEXT = DQ_MACHINE_TEXT + 64 };
+enum { VERSION = 5, HASH_TEXT = 17, PLACE_TEXT = DQ_MACHINE_TEXT + 64 };
 
 // ---- What the measurements are of ----
 
 typedef struct cache_key {
   char network[HASH_TEXT], data[HASH_TEXT];
   char eval[128], place[PLACE_TEXT];
+  char settings[128];
 } cache_key;
+
+// Of the choices that steps of plans have by wisdom: another one gives other times.
+static uint64_t hash_of_wisdom(const dq_wisdom *wisdom) {
+  uint64_t hash = 0;
+  for (int i = 0; wisdom && i < dq_wisdom_count(wisdom); i++) {
+    const dq_record *record = dq_wisdom_at(wisdom, i);
+    char choice[DQ_CHOICE_TEXT];
+    if (record->tried) continue;
+    dq_choice_text(&record->choice, choice);
+    hash = XXH3_64bits_withSeed(record->run, strlen(record->run), hash + record->withdrawn);
+    hash = XXH3_64bits_withSeed(choice, strlen(choice), hash);
+  }
+  return hash;
+}
+
+static uint64_t hash_of_shapes(const dq_shape_request *shapes) {
+  uint64_t hash = (uint64_t)shapes->batch;
+  for (int i = 0; i < shapes->input_count; i++) {
+    const dq_input_shape *shape = &shapes->inputs[i];
+    hash = XXH3_64bits_withSeed(shape->name, strlen(shape->name), hash);
+    hash = XXH3_64bits_withSeed(shape->dims, (size_t)shape->rank * sizeof *shape->dims, hash + shape->last);
+  }
+  return hash;
+}
+
+// What else a time or a noise depends on.
+static void describe_settings(const dq_mix_options *options, const dq_context *context, char *text, size_t size) {
+  const dq_int8_options *int8 = options->int8;
+  snprintf(text, size,
+           "batch %" PRId64 ", seed %" PRIu64 ", %s sums, decoder %s, shapes %016" PRIx64 ", wisdom %016" PRIx64,
+           int8->batch, context->seed, context->half_sums ? "float16" : "float32", int8->decode ? int8->decode : "auto",
+           hash_of_shapes(&int8->shapes), hash_of_wisdom(context->wisdom));
+}
 
 static void find_key(const dq_mix_search_state *search, cache_key *key) {
   const dq_mix_options *options = search->options;
@@ -29,6 +64,7 @@ static void find_key(const dq_mix_search_state *search, cache_key *key) {
            options->labelled ? options->before->figures[0].key : "agreement", options->before->figures[0].value);
   snprintf(key->place, sizeof key->place, "%s %s %d", dq_wisdom_build(),
            dq_wisdom_machine(search->context->cpu, machine), dq_pool_threads(search->context->pool));
+  describe_settings(options, search->context, key->settings, sizeof key->settings);
 }
 
 static dq_status check_text(const dq_settings_file *file, const char *name, const char *expected, const char *what,
@@ -45,7 +81,8 @@ static dq_status check_key(const dq_settings_file *file, const cache_key *key, d
   DQ_TRY(check_text(file, "network", key->network, "another network", error));
   DQ_TRY(check_text(file, "data", key->data, "other data", error));
   DQ_TRY(check_text(file, "eval", key->eval, "other pictures to judge on", error));
-  return check_text(file, "place", key->place, "another machine, build of dq or number of threads", error);
+  DQ_TRY(check_text(file, "place", key->place, "another machine, build of dq or number of threads", error));
+  return check_text(file, "settings", key->settings, "another --batch, --seed, --shape, --decode or --wisdom", error);
 }
 
 // ---- Numbers ----
@@ -191,10 +228,12 @@ static json_t *point_json(const dq_mix_point *point, int units) {
 
 static json_t *points_json(const dq_mix_report *report) {
   json_t *list = json_array();
-  for (int p = 0; p < report->count; p++)
+  bool done = true;
+  for (int p = 0; p < report->count && done; p++)
     if (report->points[p].measured)
-      json_array_append_new(list, point_json(&report->points[p], report->network.unit_count));
-  return list;
+      done = !json_array_append_new(list, point_json(&report->points[p], report->network.unit_count));
+  if (!done) json_decref(list);
+  return done ? list : NULL;
 }
 
 static dq_status read_choice(const dq_mix_search_state *search, const dq_settings_file *file, const char *text,
@@ -321,7 +360,10 @@ dq_status dq_mix_cache_load_table(dq_mix_search_state *search, bool *found) {
   if (!options->resume || access(path, F_OK)) return DQ_OK;
   DQ_TRY(dq_calibration_table_load(table, path, search->arena, search->error));
   *found = true;
-  return dq_calibration_table_check(table, path, dq_origin_hash(search->graph), &search->data, search->error);
+  dq_status status =
+      dq_calibration_table_check(table, path, dq_origin_hash(search->graph), &search->data, search->error);
+  if (status == DQ_BAD_INPUT) dq_error_hint(search->error, "without --resume the file is written anew");
+  return status;
 }
 
 dq_status dq_mix_cache_save(dq_mix_search_state *search) {
@@ -337,10 +379,10 @@ dq_status dq_mix_cache_save(dq_mix_search_state *search) {
   search->maker.whole.table.preprocess = dq_data_preprocess_text(options->data);
   search->maker.whole.table.data = search->data;
   DQ_TRY(dq_calibration_table_save(&search->maker.whole.table, path, search->error));
-  json_t *root = json_pack("{s:s, s:i, s:s, s:s, s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:o}", "schema", SCHEMA, "version",
-                           VERSION, "network", key.network, "data", key.data, "eval", key.eval, "place", key.place,
-                           "rounds", search->rounds, "pictures", numbers_json(pictures, 2), "control",
-                           numbers_json(control, 3), "gap", numbers_json(&report->exact_gap, 1), "points",
-                           points_json(report), "costs", costs_json(&search->report->costs));
+  json_t *root = json_pack(
+      "{s:s, s:i, s:s, s:s, s:s, s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:o}", "schema", SCHEMA, "version", VERSION,
+      "network", key.network, "data", key.data, "eval", key.eval, "place", key.place, "settings", key.settings,
+      "rounds", search->rounds, "pictures", numbers_json(pictures, 2), "control", numbers_json(control, 3), "gap",
+      numbers_json(&report->exact_gap, 1), "points", points_json(report), "costs", costs_json(&search->report->costs));
   return dq_settings_save(root, options->cache, search->error);
 }

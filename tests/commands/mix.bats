@@ -128,6 +128,13 @@ looked at: points of the front have float32 and int8 only"
   mixes -o o.onnx --cache mix.onnx.mix --resume --max-drop 100 --also mine=mine.json --json also.json
   if [ $noisy = yes ]; then skip "the machine is too noisy to measure"; fi
   grep -q '"point": ".*mine"' also.json
+  # A name that is no UTF-8: the point, and the one of one precision that has it too, stay in the file.
+  sed 's/"\(int8\|fp16\)"/"fp32"/' p.json >same.json
+  cp mix.onnx.mix before.mix
+  mixes -o o.onnx --cache mix.onnx.mix --resume --max-drop 100 --also "same"$'\377'"=same.json" --json also.json
+  if [ $noisy = yes ]; then skip "the machine is too noisy to measure"; fi
+  [ "$(grep -c '"kind"' mix.onnx.mix)" -eq "$(grep -c '"kind"' before.mix)" ]
+  grep -q '"name": "fp32_all, .*same' mix.onnx.mix
 }
 
 # Layers of a unit have different precisions, so that no choice of precisions for units has them.
@@ -157,7 +164,13 @@ looked at: points of the front have float32 and int8 only"
   gives 3 dq-mix "$root/datasets/shapes.onnx" "${data[@]}" --threads 2 "${cache[@]}"
   has "another machine, build of dq or number of threads"
   has "without --resume the file is written anew"
-  for edit in 's/"rounds": 3/"rounds": 9/' 's/"unit_noise"/"unit_nose"/' 's/"choice": "2/"choice": "7/' 's/"version": 4/"version": 5/' '$d' \
+  # Everything that a time or a noise depends on is part of what the file is of.
+  gives 3 dq-mix "$root/datasets/shapes.onnx" "${data[@]}" --threads 1 "${cache[@]}" --batch 7
+  has "another --batch, --seed, --shape, --decode or --wisdom"
+  has "without --resume the file is written anew"
+  gives 3 dq-mix "$root/datasets/shapes.onnx" "${data[@]}" --threads 1 "${cache[@]}" --seed 5
+  has "without --resume the file is written anew"
+  for edit in 's/"rounds": 3/"rounds": 9/' 's/"unit_noise"/"unit_nose"/' 's/"choice": "2/"choice": "7/' 's/"version": 5/"version": 6/' '$d' \
     's/"kind": 2/"kind": -1/' 's/"kind": 2,//' 's/"kind": 2/"kind": "2"/' 's/"round": [0-9]*,//' 's/"round": [0-9]*/"round": true/' 's/"round": [0-9]*/"round": -1/' '/"float32"/,/]/s/[0-9.e-]*[0-9]$/1e999/' \
     '/"pictures"/,/]/s/[0-9.e-]*[0-9]$/1e300/' '/"numbers"/,/]/s/[0-9.e-]*[0-9]$/1e300/' '/"per_element"/,/]/s/[0-9.e-]*[0-9]$/1e300/'; do
     sed "$edit" "$BATS_FILE_TMPDIR/mix.onnx.mix" >mix.onnx.mix

@@ -149,8 +149,46 @@ static void errors(void **state) {
   assert_string_equal(end_capture(&c), "dq: no node 'a?b?2J??9c\303\244'\nhint: did you mean 'a?b?[2J'?\n");
 }
 
+// Without a terminal: the first line tells what is done after the first interval; nothing stands behind the end.
+static void heartbeats(void **state) {
+  (void)state;
+  dq_heartbeat heartbeat = {0};
+  dq_heartbeat_set(&heartbeat, "nobody listens", 1, 2);
+  const capture c = begin_capture();
+  dq_heartbeat_start(&heartbeat, "dq-int8", 1.5);
+  dq_heartbeat_set(&heartbeat, "trial 5: range search", 0, 1);
+  dq_heartbeat_set(&heartbeat, "searching \033ranges", 3, 12);
+  usleep(2200000);
+  dq_heartbeat_stop(&heartbeat);
+  dq_heartbeat_stop(&heartbeat);
+  assert_string_equal(end_capture(&c), "dq-int8: 2 s: trial 5: range search: searching ?ranges 3 of 12\n");
+}
+
+// By the options, where standard error is a file.
+static void who_has_heartbeats(void **state) {
+  (void)state;
+  static const struct {
+    int progress;
+    bool quiet, expected;
+  } cases[] = {{DQ_PROGRESS_AUTO, false, true},
+               {DQ_PROGRESS_AUTO, true, false},
+               {DQ_PROGRESS_NONE, false, false},
+               {DQ_PROGRESS_PLAIN, false, false},
+               {DQ_PROGRESS_BAR, false, false}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const dq_common_options common = {.progress = cases[i].progress, .quiet = cases[i].quiet};
+    dq_console console;
+    const capture c = begin_capture();
+    dq_console_init(&console, &common);
+    end_capture(&c);
+    assert_int_equal(console.beats, cases[i].expected);
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(lines),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(heartbeats),
+                                     cmocka_unit_test(who_has_heartbeats),
+                                     cmocka_unit_test(lines),
                                      cmocka_unit_test(bars),
                                      cmocka_unit_test(states),
                                      cmocka_unit_test(widths_of_bars),
