@@ -43,6 +43,7 @@ dq_status dq_trials_open(dq_trials *all, dq_int8_job *job) {
 }
 
 void dq_trials_close(dq_trials *all) {
+  dq_progress(all->job->in->context, "converting", 0, 1);
   all->job->factor_pictures = all->job->pictures;
   dq_evaluator_close(&all->evaluator);
   for (int i = 0; i < 2; i++) {

@@ -42,6 +42,7 @@ within() {
   within 10 relus 20000 0 dq-amp -o amp.onnx
   within 10 relus 20000 0 dq-report
   within 30 additions 10000 0 dq-int8 --data synth:shapes --limit 1 -o int8.onnx
+  within 30 convolutions 3000 0 dq-int8 --data synth:shapes --limit 1 -o int8.onnx # 400 MB, in proportion to the count
 }
 
 @test "weights in a row are packed and given back" {
