@@ -30,8 +30,7 @@ dq_status dq_int8_check_weights(const dq_int8_job *job) {
     for (int i = 0; node->mark && i < node->input_count; i++) {
       const dq_value *value = node->inputs[i];
       bool weight = value && value->constant && value->constant->data && value->constant->type == DQ_F32;
-      if (weight && !is_fill(node, i))
-        DQ_TRY(dq_check_finite(value->constant, value->name, job->error));
+      if (weight && !is_fill(node, i)) DQ_TRY(dq_check_finite(value->constant, value->name, job->error));
     }
   }
   return DQ_OK;
