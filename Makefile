@@ -13,6 +13,8 @@ CFLAGS ?= -O3
 # A warning ends the build with WERROR=1, as in continuous integration; a compiler newer than ours may have new ones.
 WERROR :=
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion $(if $(WERROR),-Werror)
+# clang does not know the pragma ivdep, and dislikes limits that are constants of an enum beside floats, which hold them.
+WARNINGS += $(if $(findstring clang,$(shell $(CC) --version)),-Wno-unknown-pragmas -Wno-enum-float-conversion)
 OWN_FLAGS := -std=c17 -D_GNU_SOURCE $(WARNINGS) -ffp-contract=off -fno-math-errno -ffunction-sections -fdata-sections \
   -pthread -I. -I$(B)/generated -DDQ_VERSION='"$(VERSION)"'
 # -fno-trapping-math lets loops with comparisons vectorise; no program here reads the exception flags.
