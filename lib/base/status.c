@@ -9,13 +9,15 @@
 
 dq_status dq_fail(dq_error *error, dq_status status, const char *format, ...) {
   if (!error) return status;
-  error->status = status;
-  error->hint[0] = 0;
+  char message[sizeof error->message]; // error->message may be among the arguments
   va_list arguments;
   va_start(arguments, format);
-  vsnprintf(error->message, sizeof error->message, format, arguments);
+  vsnprintf(message, sizeof message, format, arguments);
   va_end(arguments);
-  dq_utf8_one_line(error->message);
+  dq_utf8_one_line(message);
+  error->status = status;
+  error->hint[0] = 0;
+  memcpy(error->message, message, sizeof message);
   return status;
 }
 
@@ -34,6 +36,7 @@ dq_status dq_error_prefix(dq_error *error, dq_status status, const char *format,
   if (rest > available) rest = available;
   memcpy(prefixed + used, error->message, rest);
   prefixed[used + rest] = 0;
+  error->status = status;
   memcpy(error->message, prefixed, sizeof prefixed);
   dq_utf8_one_line(error->message);
   return status;
@@ -41,11 +44,13 @@ dq_status dq_error_prefix(dq_error *error, dq_status status, const char *format,
 
 void dq_error_hint(dq_error *error, const char *format, ...) {
   if (!error) return;
+  char hint[sizeof error->hint];
   va_list arguments;
   va_start(arguments, format);
-  vsnprintf(error->hint, sizeof error->hint, format, arguments);
+  vsnprintf(hint, sizeof hint, format, arguments);
   va_end(arguments);
-  dq_utf8_one_line(error->hint);
+  dq_utf8_one_line(hint);
+  memcpy(error->hint, hint, sizeof hint);
 }
 
 dq_status dq_fail_memory(dq_error *error, size_t bytes) {

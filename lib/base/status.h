@@ -57,7 +57,7 @@ typedef struct dq_error {
 // than the fields of dq_error are cut off.
 dq_status dq_fail(dq_error *error, dq_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-// Puts the formatted text and ": " in front of the message, and returns `status`.
+// Puts the formatted text and ": " in front of the message, sets the status, and returns it.
 dq_status dq_error_prefix(dq_error *error, dq_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -44,6 +44,7 @@ typedef struct dq_codegen_parts {
   size_t weights_bytes;
   FILE *calls;      // statements of the network's function
   uint64_t helpers; // set of DQ_EMIT_BIT
+  uint64_t library; // functions of the C library that bodies call by pointers: dq_codegen_body
 } dq_codegen_parts;
 
 // Prints the step `index`: its arrays, its function unless an equal one is there, and its call. Statuses as
@@ -54,6 +55,11 @@ dq_status dq_codegen_emit_step(dq_codegen *made, dq_codegen_parts *parts, int in
 // Prints the array of output `o`, which is a constant, and the statement that copies it.
 void dq_codegen_constant_output(dq_codegen *made, dq_codegen_parts *parts, int o);
 
+// Writes the body of a function. Names of functions of the C library whose last bits are the library's own get dq_c_ in
+// front, and the functions are added to the set *library.
+void dq_codegen_body(FILE *to, const char *body, uint64_t *library);
+// Writes definitions in C of the pointers by which bodies call the functions of such a set.
+void dq_codegen_library(FILE *to, uint64_t library);
 // Writes definitions in C of the helpers of a set (bits DQ_EMIT_BIT).
 void dq_codegen_helpers(FILE *to, uint64_t helpers, dq_emit_target target);
 // Writes a text as part of a comment: no end of a comment, no control characters, no backslash.

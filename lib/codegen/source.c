@@ -93,6 +93,7 @@ static void print_helpers(FILE *to, const dq_codegen *made, const dq_codegen_par
   if (others) fputs(push_contraction, to);
   dq_codegen_helpers(to, others, made->target);
   if (others) fputs(pop_contraction, to);
+  dq_codegen_library(to, parts->library);
 }
 
 static void print_run(FILE *to, const dq_codegen *made, const char *calls) {
@@ -326,7 +327,7 @@ static dq_status emit_all(dq_codegen *made, dq_codegen_parts *parts, const char 
                           dq_error *error) {
   char *constants = NULL, *calls = NULL;
   size_t constants_size, calls_size;
-  parts->function_count = 0, parts->helpers = 0, parts->has_words = false;
+  parts->function_count = 0, parts->helpers = 0, parts->library = 0, parts->has_words = false;
   parts->constants = open_memstream(&constants, &constants_size);
   parts->calls = open_memstream(&calls, &calls_size);
   if (made->weights_name) parts->weights = open_memstream(&made->weights, &made->weights_bytes);

@@ -124,8 +124,10 @@ static char *parameters_of(const dq_codegen *made, const dq_emission *emission) 
   return copy;
 }
 
-// The body behind a statement for every parameter that the body does not mention, so that compilers do not warn.
-static char *mention_parameters(const dq_codegen *made, const dq_emission *emission, const char *body) {
+// The body behind a statement for every parameter that the body does not mention, so that compilers do not warn. It
+// calls the C library as dq_codegen_body says.
+static char *finish_body(const dq_codegen *made, dq_codegen_parts *parts, const dq_emission *emission,
+                         const char *body) {
   char *text = NULL, name[24];
   size_t size;
   FILE *to = open_memstream(&text, &size);
@@ -143,7 +145,7 @@ static char *mention_parameters(const dq_codegen *made, const dq_emission *emiss
     snprintf(name, sizeof name, "c%d", a);
     if (!dq_emit_mentions(body, name)) fprintf(to, "  (void)%s;\n", name);
   }
-  fputs(body, to);
+  dq_codegen_body(to, body, &parts->library);
   bool failed = fclose(to) != 0;
   char *copy = failed ? NULL : dq_arena_strdup(made->arena, text);
   free(text);
@@ -289,7 +291,7 @@ static dq_status print_step(dq_codegen *made, dq_codegen_parts *parts, int index
   if (!emission->body) return dq_fail_memory(error, 0);
   dq_status status = call_row(emission);
   bool failed = fclose(emission->body) != 0;
-  const char *kept = status == DQ_OK && !failed ? mention_parameters(made, emission, *body ? body : "") : NULL;
+  const char *kept = status == DQ_OK && !failed ? finish_body(made, parts, emission, *body ? body : "") : NULL;
   bool is_empty = !failed && !*body;
   free(body);
   if (status == DQ_OK && emission->too_many)

@@ -196,9 +196,8 @@ static dq_status run_program(const verification *v, dq_error *error) {
   const char *run = v->options->run ? v->options->run : "";
   snprintf(command, sizeof command, "%s '%s/program' '%s/inputs' '%s/outputs'", run, v->folder, v->folder, v->folder);
   dq_status status = dq_child_run(command, &(dq_child_options){0}, v->context, error);
-  return status == DQ_CONDITION
-             ? dq_fail(error, DQ_SYSTEM, "the program of the emitted C did not run: %s", error ? error->message : "")
-             : status;
+  if (status != DQ_CONDITION) return status;
+  return dq_error_prefix(error, DQ_SYSTEM, "the program of the emitted C did not run");
 }
 
 // ---- Comparison ----

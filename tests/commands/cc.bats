@@ -247,7 +247,9 @@ END
 
 @test "bits that differ are status 1, and C that cannot be compiled or run is 5" {
   CC=true gives 5 dq-cc int8.onnx -o net.c --verify
-  has "the program of the emitted C did not run"
+  has "the program of the emitted C did not run: the command ended with exit status 127 (command not found)"
+  gives 5 dq-cc int8.onnx -o net.c --verify --run false
+  has "the program of the emitted C did not run: the command ended with exit status 1"
   CC=false gives 5 dq-cc int8.onnx -o net.c --verify
   has "the emitted C could not be compiled by 'false -std=c99 -O2'"
   gives 5 dq-cc int8.onnx -o net.c --verify --run no-such-emulator

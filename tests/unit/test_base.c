@@ -332,6 +332,15 @@ static void errors(void **state) {
   assert_int_equal(dq_error_prefix(&error, DQ_BAD_INPUT, "%s", longer), DQ_BAD_INPUT);
   assert_true(strlen(error.message) < sizeof error.message);
   assert_int_equal(dq_fail(NULL, DQ_USAGE, "nobody listens"), DQ_USAGE);
+  dq_fail(&error, DQ_CONDITION, "the reason"); // a message within the next one
+  assert_int_equal(dq_fail(&error, DQ_SYSTEM, "it failed: %s", error.message), DQ_SYSTEM);
+  assert_string_equal(error.message, "it failed: the reason");
+  dq_error_hint(&error, "more");
+  dq_error_hint(&error, "%s and %s", error.hint, error.hint);
+  assert_string_equal(error.hint, "more and more");
+  assert_int_equal(dq_error_prefix(&error, DQ_CONDITION, "%s", error.message), DQ_CONDITION);
+  assert_string_equal(error.message, "it failed: the reason: it failed: the reason");
+  assert_int_equal(error.status, DQ_CONDITION);
   dq_budget budget = {.limit = 100};
   dq_context context = {.budget = &budget};
   assert_int_equal(dq_check_memory(&context, 100, "this", &error), DQ_OK);

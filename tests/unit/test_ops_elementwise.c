@@ -220,6 +220,30 @@ static void remainders(void **state) {
   binary("Pow", DQ_I32, 3, DOUBLES(3, -2, 10), DOUBLES(4, 3, 0), DQ_I32, DOUBLES(81, -8, 1));
 }
 
+// Powers of 2, -1 and 1/2 are the nearest numbers, whether the exponent is one number or one for each element.
+static void powers_that_are_exact(void **state) {
+  (void)state;
+  enum { COUNT = 3000 };
+  static const double exponents[] = {2, -1, 0.5};
+  static double a[COUNT], b[COUNT], out[COUNT];
+  for (int e = 0; e < 3; e++) {
+    for (int i = 0; i < COUNT; i++) {
+      a[i] = (float)(1 + i * 0.000737), b[i] = exponents[e];
+      out[i] = (float)(e == 0 ? a[i] * a[i] : e == 1 ? 1 / a[i] : sqrt(a[i]));
+    }
+    binary("Pow", DQ_F32, COUNT, a, b, DQ_F32, out);
+    harness run;
+    harness_open(&run, "", "Pow", 13);
+    harness_numbers(&run, 0, DQ_F32, DIMS(COUNT), a);
+    harness_numbers(&run, 1, DQ_F32, DIMS(1), b);
+    assert_int_equal(harness_prepare(&run), DQ_OK);
+    harness_gave(&run, 0, DQ_F32, DIMS(COUNT), out, 0);
+    harness_close(&run);
+  }
+  binary("Pow", DQ_F32, 6, DOUBLES(-INFINITY, -0.0, -INFINITY, -0.0, INFINITY, 0), DOUBLES(0.5, 0.5, -1, -1, 0.5, -1),
+         DQ_F32, DOUBLES(INFINITY, 0, -0.0, -INFINITY, INFINITY, INFINITY));
+}
+
 // Of three operands, the second of which repeats.
 static void several_operands(void **state) {
   (void)state;
@@ -354,6 +378,7 @@ int main(void) {
                                      cmocka_unit_test(signs_and_logic),
                                      cmocka_unit_test(comparisons),
                                      cmocka_unit_test(remainders),
+                                     cmocka_unit_test(powers_that_are_exact),
                                      cmocka_unit_test(several_operands),
                                      cmocka_unit_test(special_numbers),
                                      cmocka_unit_test(clip_bounds),
