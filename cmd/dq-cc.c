@@ -132,9 +132,24 @@ static dq_status write_files(cc_files *files, const dq_codegen *made, dq_error *
   return DQ_OK;
 }
 
+// The source names the header and the file of weights in quotes. Two question marks begin a trigraph.
+static dq_status check_name(const char *role, const char *path, dq_error *error) {
+  const char *name = path ? file_part(path) : "w";
+  bool good = *name && strcmp(path ? path : "", "-") != 0 && !strpbrk(name, "\"\\'") && !strstr(name, "??");
+  for (const char *c = name; *c; c++) good = good && (unsigned char)*c >= ' ' && *c != 0x7f;
+  if (good) return DQ_OK;
+  return dq_fail(
+      error, DQ_USAGE,
+      "%s is '%s', and the C names it: expected a file name without quotes, backslashes, pairs of '?' and control "
+      "characters",
+      role, path);
+}
+
 // One file for two purposes would lose one of them.
 static dq_status check_paths(const char *model, const cc_files *files, dq_error *error) {
   static const char *const names[] = {"-o", "the header", "--weights-file"};
+  DQ_TRY(check_name(names[HEADER], files->paths[HEADER], error));
+  DQ_TRY(check_name(names[WEIGHTS], files->paths[WEIGHTS], error));
   for (int i = 0; i < FILES; i++) {
     if (!files->paths[i]) continue;
     if (dq_same_file(files->paths[i], model))
@@ -232,10 +247,6 @@ static dq_status check(const void *parsed, dq_error *error) {
   const cc_options *options = parsed;
   if (options->data.data && !options->verify)
     return dq_fail(error, DQ_USAGE, "--data is for --verify; give both or none");
-  const char *weights = options->weights ? file_part(options->weights) : "w";
-  if (!*weights || strpbrk(weights, "\"\\'\n"))
-    return dq_fail(error, DQ_USAGE, "--weights-file '%s': the name has a quote or a backslash, or is missing",
-                   options->weights);
   if (!strcmp(options->output.output, "-") && !options->header)
     return dq_fail(error, DQ_USAGE, "-o - leaves the header without a name; give --header");
   return DQ_OK;

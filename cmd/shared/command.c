@@ -55,6 +55,9 @@ static void catch_signals(void) {
   // Even where a shell without job control had it ignored for a background job: whoever sends it
   // wants the work to end.
   sigaction(SIGINT, &action, NULL);
+  // The terminal was closed; under nohup the work goes on.
+  struct sigaction before;
+  if (!sigaction(SIGHUP, NULL, &before) && before.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, NULL);
 }
 
 // Before main, while libraries initialize themselves: the status is that of an interrupted command. SIGINT from the

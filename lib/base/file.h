@@ -54,7 +54,12 @@ dq_status dq_output_commit(dq_output *output, dq_error *error);
 // Closes and removes the unfinished file. Nothing happens after dq_output_commit and on a zeroed struct.
 void dq_output_discard(dq_output *output);
 
-// Removes the unfinished files of all open outputs of the process, for a signal handler that ends the process.
+// Registers a file, or a folder behind the files in it, that dq_output_remove_all removes where it exists, until it is
+// forgotten. At most 64 paths of a process are; further ones stay. `path` must live until then.
+void dq_output_register_path(const char *path);
+void dq_output_forget_path(const char *path);
+// Removes the unfinished files of all open outputs of the process and what is registered, for a signal handler that
+// ends the process.
 // Async-signal-safe, in any thread. Operations of other threads on an open output fail afterwards.
 void dq_output_remove_all(void);
 

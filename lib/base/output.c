@@ -38,7 +38,29 @@ static void unregister_temporary(dq_output *output) {
   output->registered = false;
 }
 
+// ---- Other files that a signal handler must remove ----
+
+enum { REGISTERED_PATHS = 64 };
+static _Atomic(const char *) registered_paths[REGISTERED_PATHS];
+
+void dq_output_register_path(const char *path) {
+  const char *none = NULL;
+  for (int i = 0; i < REGISTERED_PATHS && !atomic_compare_exchange_strong(&registered_paths[i], &none, path); i++)
+    none = NULL;
+}
+
+void dq_output_forget_path(const char *path) {
+  for (int i = 0; i < REGISTERED_PATHS; i++) {
+    const char *own = path;
+    atomic_compare_exchange_strong(&registered_paths[i], &own, NULL);
+  }
+}
+
 void dq_output_remove_all(void) {
+  for (int i = 0; i < REGISTERED_PATHS; i++) {
+    const char *path = atomic_exchange(&registered_paths[i], NULL);
+    if (path && unlink(path)) rmdir(path);
+  }
   for (int i = 0; i < OPEN_OUTPUTS; i++) {
     const char *path = atomic_exchange(&open_temporaries[i], NULL);
     if (path) unlink(path);

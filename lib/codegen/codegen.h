@@ -27,9 +27,10 @@ typedef struct dq_codegen_step {
 
 // An input or output of the emitted function.
 typedef struct dq_codegen_port {
-  const char *name;  // in the model
-  const char *field; // part of the names of its macros, and of its parameter
-  dq_tensor tensor;  // type and shape
+  const char *name;      // in the model
+  const char *field;     // part of the names of its macros
+  const char *parameter; // in_FIELD or out_FIELD, which no macro of a header is called
+  dq_tensor tensor;      // type and shape
   // The one scale and zero point by which the model's QuantizeLinear or DequantizeLinear at this port relates numbers
   // to integers; scale 0: the port has no such node, or one with a scale for each channel.
   float scale;
@@ -48,10 +49,11 @@ typedef struct dq_codegen {
   size_t arena_bytes;     // of the block that the caller gives
   int64_t constant_bytes; // of all arrays
   int64_t macs;
+  uint64_t content;         // XXH64 of all that the files hold, which stands in each of them
   char *source, *header;    // texts, of malloc
   const char *header_name;  // that the source includes
   const char *weights_name; // of the file that the source takes constants from; NULL: they are arrays
-  char *weights;            // its bytes, little endian, of malloc
+  char *weights;            // its bytes, little endian, of malloc; they begin with `content` and 8 bytes of 0
   size_t weights_bytes;
 } dq_codegen;
 

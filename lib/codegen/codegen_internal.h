@@ -47,6 +47,10 @@ typedef struct dq_codegen_parts {
   uint64_t library; // functions of the C library that bodies call by pointers: dq_codegen_body
 } dq_codegen_parts;
 
+// DQ_UNSUPPORTED: a value has more elements, or a window reaches farther, than the counters of the C hold; the message
+// names it. Sizes are those of parts->tensors.
+dq_status dq_codegen_check_bounds(const dq_codegen *made, const dq_codegen_parts *parts, dq_error *error);
+
 // Prints the step `index`: its arrays, its function unless an equal one is there, and its call. Statuses as
 // dq_codegen_open.
 dq_status dq_codegen_emit_step(dq_codegen *made, dq_codegen_parts *parts, int index, const dq_context *context,

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "lib/base/sizes.h"
 #include "lib/codegen/codegen_internal.h"
@@ -34,17 +35,21 @@ static void print_port(FILE *to, const dq_codegen *made, const dq_codegen_port *
 void dq_codegen_declaration(FILE *to, const dq_codegen *made) {
   fprintf(to, "int %s_run(", made->name);
   for (int i = 0; i < made->input_count; i++)
-    fprintf(to, "const %s *%s, ", dq_emit_type(made->inputs[i].tensor.type), made->inputs[i].field);
+    fprintf(to, "const %s *%s, ", dq_emit_type(made->inputs[i].tensor.type), made->inputs[i].parameter);
   for (int o = 0; o < made->output_count; o++)
-    fprintf(to, "%s *%s, ", dq_emit_type(made->outputs[o].tensor.type), made->outputs[o].field);
+    fprintf(to, "%s *%s, ", dq_emit_type(made->outputs[o].tensor.type), made->outputs[o].parameter);
   fputs("void *arena)", to);
 }
 
 void dq_codegen_header(FILE *to, const dq_codegen *made) {
   const char *prefix = upper(made->arena, made->name);
-  fprintf(to, "/* Written by dq-cc. */\n#ifndef %s_H_\n#define %s_H_\n\n#include <stdint.h>\n\n", prefix, prefix);
+  fprintf(to, "/* Written by dq-cc. */\n#ifndef DQ_CC_%s_H_\n#define DQ_CC_%s_H_\n\n#include <stdint.h>\n\n", prefix,
+          prefix);
   fputs("#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n", to);
   fprintf(to, "#define %s_ARENA_BYTES %zu\n#define %s_ARENA_ALIGNMENT 16\n", prefix, made->arena_bytes, prefix);
+  if (made->content)
+    fprintf(to, "#define %s_CONTENT 0x%016" PRIx64 "ULL /* the same in all files of one run of dq-cc */\n", prefix,
+            made->content);
   fprintf(to, "#define %s_CONSTANT_BYTES %" PRId64 "\n", prefix, made->constant_bytes);
   for (int i = 0; i < made->input_count; i++) print_port(to, made, &made->inputs[i], prefix);
   for (int o = 0; o < made->output_count; o++) print_port(to, made, &made->outputs[o], prefix);
@@ -52,8 +57,8 @@ void dq_codegen_header(FILE *to, const dq_codegen *made) {
           "\n/* Runs the network once. `arena` has %s_ARENA_BYTES bytes on a boundary of %s_ARENA_ALIGNMENT and keeps\n"
           "   nothing from one run to the next; inputs, outputs and arena do not overlap. Returns 0; 1: a pointer is "
           "NULL,\n"
-          "   or the arena is not aligned. */\n",
-          prefix, prefix);
+          "   or the arena is not aligned%s. */\n",
+          prefix, prefix, made->weights_name ? "; 2: the file of weights is of another run of dq-cc" : "");
   dq_codegen_declaration(to, made);
   fputs(";\n\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n", to);
 }
@@ -99,10 +104,17 @@ static void print_helpers(FILE *to, const dq_codegen *made, const dq_codegen_par
 static void print_run(FILE *to, const dq_codegen *made, const char *calls) {
   dq_codegen_declaration(to, made);
   fputs(" {\n  char *const block = (char *)arena;\n", to);
+  if (made->weights_name) fprintf(to, "  const uint64_t content = %s_CONTENT;\n", upper(made->arena, made->name));
   fputs("  if (arena == NULL || (uintptr_t)arena % 16u != 0u", to);
-  for (int i = 0; i < made->input_count; i++) fprintf(to, " || %s == NULL", made->inputs[i].field);
-  for (int o = 0; o < made->output_count; o++) fprintf(to, " || %s == NULL", made->outputs[o].field);
+  for (int i = 0; i < made->input_count; i++) fprintf(to, " || %s == NULL", made->inputs[i].parameter);
+  for (int o = 0; o < made->output_count; o++) fprintf(to, " || %s == NULL", made->outputs[o].parameter);
   fputs(") {\n    return 1;\n  }\n  (void)block;\n", to);
+  if (made->weights_name)
+    fprintf(
+        to,
+        "  if ((uintptr_t)%s_weights_end - (uintptr_t)%s_weights != %zuu ||\n"
+        "      memcmp((const void *)%s_weights, (const void *)&content, sizeof content) != 0) {\n    return 2;\n  }\n",
+        made->name, made->name, made->weights_bytes, made->name);
   fputs(calls, to);
   fputs("  return 0;\n}\n", to);
 }
@@ -115,9 +127,9 @@ static void print_weights(FILE *to, const dq_codegen *made) {
         to);
   fprintf(to,
           "__asm__(\".section .rodata\\n.balign 16\\n.global %s_weights\\n%s_weights:\\n\"\n"
-          "        \".incbin \\\"%s\\\"\\n.previous\\n\");\n",
-          made->name, made->name, made->weights_name);
-  fprintf(to, "extern const unsigned char %s_weights[];\n\n", made->name);
+          "        \".incbin \\\"%s\\\"\\n.global %s_weights_end\\n%s_weights_end:\\n.previous\\n\");\n",
+          made->name, made->name, made->weights_name, made->name, made->name);
+  fprintf(to, "extern const unsigned char %s_weights[], %s_weights_end[];\n\n", made->name, made->name);
 }
 
 // Elements of 8 bits in words of 64, which a big-endian machine has the other way round.
@@ -146,6 +158,11 @@ static void print_source(FILE *to, const dq_codegen *made, const dq_codegen_part
       "scratch,\n   memory of the arena that it needs beside. Steps that compute alike share a function. */\n",
       made->name, made->name, made->name);
   fprintf(to, "#include \"%s\"\n\n#include <stddef.h>\n#include <string.h>\n", header);
+  const char *prefix = upper(made->arena, made->name);
+  fprintf(to,
+          "#if !defined(%s_CONTENT) || %s_CONTENT != 0x%016" PRIx64
+          "ULL\n#error \"the header is of another run of dq-cc\"\n#endif\n",
+          prefix, prefix, made->content);
   if (parts->helpers & math) fputs("#include <math.h>\n", to);
   if (made->target == DQ_EMIT_DSP)
     fputs("#include <arm_acle.h>\n#if !defined(__ARM_FEATURE_SIMD32) || defined(__ARM_BIG_ENDIAN)\n#error \"the target "
@@ -215,7 +232,8 @@ static dq_status list_ports(dq_codegen *made, const dq_graph *model, dq_error *e
     port->tensor = *dq_schedule_tensor(schedule, value->index);
     port->name = value->name;
     port->field = unique_field(made, value->name);
-    if (!port->field) return dq_fail_memory(error, 0);
+    port->parameter = port->field ? dq_arena_printf(made->arena, is_input ? "in_%s" : "out_%s", port->field) : NULL;
+    if (!port->parameter) return dq_fail_memory(error, 0);
     find_scale(port, dq_graph_find(model, value->name), is_input);
     if (!dq_dtype_computable(port->tensor.type) || port->tensor.rank < 0)
       return dq_fail(error, DQ_UNSUPPORTED,
@@ -256,11 +274,11 @@ static void copy_outputs(dq_codegen *made, dq_codegen_parts *parts) {
       dq_codegen_constant_output(made, parts, o);
       continue;
     }
-    fprintf(parts->calls, "  (void)memcpy(%s, %s%s + %zu, %zu);\n", made->outputs[o].field,
+    fprintf(parts->calls, "  (void)memcpy(%s, %s%s + %zu, %zu);\n", made->outputs[o].parameter,
             at->home == DQ_HOME_ARENA ? "" : "(const char *)",
             at->home == DQ_HOME_ARENA   ? "block"
-            : at->home == DQ_HOME_INPUT ? made->inputs[at->port].field
-                                        : made->outputs[at->port].field,
+            : at->home == DQ_HOME_INPUT ? made->inputs[at->port].parameter
+                                        : made->outputs[at->port].parameter,
             at->offset, bytes);
   }
 }
@@ -287,6 +305,30 @@ static dq_status emit_steps(dq_codegen *made, dq_codegen_parts *parts, const dq_
 }
 
 // ---- All of it ----
+
+enum { CONTENT_BYTES = 16 }; // of the file of weights, in front of the arrays
+
+static uint64_t hash_text(const char *text, uint64_t seed) { return XXH64(text, strlen(text), seed); }
+
+// Finds the number that stands in all files, and puts it into that of weights.
+static dq_status find_content(dq_codegen *made, const dq_codegen_parts *parts, const char *constants, const char *calls,
+                              dq_error *error) {
+  char *header = NULL;
+  size_t size;
+  FILE *to = open_memstream(&header, &size);
+  if (!to) return dq_fail_memory(error, 0);
+  dq_codegen_header(to, made);
+  const bool failed = fclose(to) != 0;
+  uint64_t content = failed ? 0 : hash_text(header, hash_text(calls, hash_text(constants, 0)));
+  free(header);
+  if (failed) return dq_fail_memory(error, size);
+  for (int f = 0; f < parts->function_count; f++)
+    content = hash_text(parts->functions[f].body, hash_text(parts->functions[f].parameters, content));
+  if (made->weights_name) content = XXH64(made->weights, made->weights_bytes, content);
+  made->content = content ? content : 1;
+  for (int i = 0; made->weights_name && i < 8; i++) made->weights[i] = (char)(made->content >> 8 * i & 255);
+  return DQ_OK;
+}
 
 static dq_status print_texts(dq_codegen *made, const dq_codegen_parts *parts, const char *header, const char *constants,
                              const char *calls, dq_error *error) {
@@ -331,12 +373,15 @@ static dq_status emit_all(dq_codegen *made, dq_codegen_parts *parts, const char 
   parts->constants = open_memstream(&constants, &constants_size);
   parts->calls = open_memstream(&calls, &calls_size);
   if (made->weights_name) parts->weights = open_memstream(&made->weights, &made->weights_bytes);
+  parts->weights_bytes = CONTENT_BYTES;
+  for (int i = 0; parts->weights && i < CONTENT_BYTES; i++) fputc(0, parts->weights);
   bool opened = parts->constants && parts->calls && (parts->weights || !made->weights_name), failed = false;
   dq_status status = opened ? emit_steps(made, parts, context, error) : dq_fail_memory(error, 0);
   FILE *const streams[] = {parts->constants, parts->calls, parts->weights};
   for (int i = 0; i < 3; i++)
     if (streams[i]) failed |= fclose(streams[i]) != 0;
   if (status == DQ_OK && failed) status = dq_fail_memory(error, 0);
+  if (status == DQ_OK) status = find_content(made, parts, constants, calls, error);
   if (status == DQ_OK) status = print_texts(made, parts, header, constants, calls, error);
   free(constants);
   free(calls);
@@ -361,6 +406,7 @@ dq_status dq_codegen_open(dq_codegen *made, const dq_graph *graph, const dq_code
   made->step_count = dq_schedule_step_count(made->session.schedule);
   DQ_TRY(list_ports(made, graph, error));
   DQ_TRY(list_steps(made, &parts, error));
+  DQ_TRY(dq_codegen_check_bounds(made, &parts, error));
   DQ_TRY(dq_codegen_places(made, &parts.places, error));
   DQ_TRY(check_constant_outputs(made, &parts, error));
   DQ_TRY(measure_steps(made, &parts, context, error));

@@ -16,7 +16,9 @@ static void print_element(FILE *to, const dq_emit_array *array, int64_t i) {
     fputs("(-9223372036854775807 - 1)", to);
   else if (array->type == DQ_I32 && dq_tensor_get_i64(&elements, i) == INT32_MIN) fputs("(-2147483647 - 1)", to);
   else if (array->type == DQ_F16) fprintf(to, "%u", ((const uint16_t *)array->data)[i]); // the bits
-  else if (array->type == DQ_F64) fprintf(to, "%.17g", dq_tensor_get(&elements, i));
+  else if (array->type == DQ_F64) fputs(dq_emit_wide_literal(dq_tensor_get(&elements, i), text), to);
+  else if (array->type == DQ_U64) fprintf(to, "%" PRIu64 "u", ((const uint64_t *)array->data)[i]);
+  else if (array->type == DQ_U32) fprintf(to, "%" PRIu32 "u", ((const uint32_t *)array->data)[i]);
   else fprintf(to, "%" PRId64, dq_tensor_get_i64(&elements, i));
 }
 
@@ -91,7 +93,7 @@ void dq_codegen_constant_output(dq_codegen *made, dq_codegen_parts *parts, int o
   const int number = made->step_count + o; // behind the steps
   define_array(parts, made, number, 0, &array);
   made->constant_bytes += (int64_t)dq_tensor_bytes(tensor);
-  fprintf(parts->calls, "  (void)memcpy(%s, %s_%d_c0, %zu);\n", made->outputs[o].field, made->name, number,
+  fprintf(parts->calls, "  (void)memcpy(%s, %s_%d_c0, %zu);\n", made->outputs[o].parameter, made->name, number,
           dq_tensor_bytes(tensor));
 }
 
@@ -199,10 +201,10 @@ static void print_pointer(FILE *to, const dq_codegen *made, const dq_codegen_pla
     return;
   }
   const dq_codegen_port *port = place->home == DQ_HOME_INPUT ? &made->inputs[place->port] : &made->outputs[place->port];
-  if (!place->offset && (port->tensor.type == type)) fputs(port->field, to);
+  if (!place->offset && (port->tensor.type == type)) fputs(port->parameter, to);
   else
     fprintf(to, "(%s%s *)((%s *)%s + %zu)", qualifier, name, place->home == DQ_HOME_INPUT ? "const char" : "char",
-            port->field, place->offset);
+            port->parameter, place->offset);
 }
 
 static void print_call(dq_codegen *made, dq_codegen_parts *parts, int index, const dq_emission *emission) {

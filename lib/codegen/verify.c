@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/process/child.h"
@@ -12,12 +13,19 @@
 #include "lib/base/random.h"
 #include "lib/session/runner.h"
 
+// The files of a verification. The source, the program that calls it and the constants lie in folders of their own, so
+// that a header or a file of constants of any name is none of the others.
+enum { SOURCE, SOURCE_HEADER, MAIN, MAIN_HEADER, WEIGHTS, PROGRAM, INPUTS, EXPECTED, OUTPUTS, FILES };
+enum { SOURCE_FOLDER, MAIN_FOLDER, WEIGHTS_FOLDER, TOP, FOLDERS }; // the folder of all others last
+
 typedef struct verification {
   const dq_codegen *made;
   const dq_codegen_verify_options *options;
   const dq_context *context;
-  char folder[256];
   dq_input_shape *shapes; // those of the C, by input
+  dq_arena *arena;
+  const char *folders[FOLDERS], *files[FILES]; // paths
+  const char *source_name, *main_name;         // in their folders
   dq_runner runner;
   FILE *inputs, *expected;
   dq_codegen_comparison *comparison;
@@ -25,35 +33,74 @@ typedef struct verification {
 
 // ---- Files of the temporary folder ----
 
-static dq_status open_file(const verification *v, const char *name, const char *mode, FILE **file, dq_error *error) {
-  char path[512];
-  snprintf(path, sizeof path, "%s/%s", v->folder, name);
-  *file = fopen(path, mode);
-  return *file ? DQ_OK : dq_fail_errno(error, path);
+static dq_status open_file(const verification *v, int file, FILE **stream, dq_error *error) {
+  *stream = fopen(v->files[file], "wb");
+  return *stream ? DQ_OK : dq_fail_errno(error, v->files[file]);
 }
 
-static dq_status write_text(const verification *v, const char *name, const char *text, dq_error *error) {
-  FILE *file;
-  DQ_TRY(open_file(v, name, "wb", &file, error));
-  bool failed = fputs(text, file) < 0;
-  return fclose(file) || failed ? dq_fail_errno(error, name) : DQ_OK;
+static dq_status write_file(const verification *v, int file, const char *bytes, size_t count, dq_error *error) {
+  FILE *stream;
+  DQ_TRY(open_file(v, file, &stream, error));
+  bool failed = fwrite(bytes, 1, count, stream) != count;
+  return fclose(stream) || failed ? dq_fail_errno(error, v->files[file]) : DQ_OK;
 }
 
 static void remove_folder(const verification *v) {
-  const char *const names[] = {"net.c",  v->made->header_name, "main.c",  "program",
-                               "inputs", "expected",           "outputs", v->made->weights_name};
-  char path[512];
-  for (size_t i = 0; i < sizeof names / sizeof *names && names[i]; i++) {
-    snprintf(path, sizeof path, "%s/%s", v->folder, names[i]);
-    unlink(path);
+  for (int i = 0; i < FILES; i++) {
+    if (!v->files[i]) continue;
+    unlink(v->files[i]);
+    dq_output_forget_path(v->files[i]);
   }
-  rmdir(v->folder);
+  for (int i = 0; i < FOLDERS; i++) {
+    if (!v->folders[i]) continue;
+    rmdir(v->folders[i]);
+    dq_output_forget_path(v->folders[i]);
+  }
+}
+
+static bool name_files(verification *v) {
+  const struct {
+    int folder;
+    const char *name;
+  } rows[FILES] = {[SOURCE] = {SOURCE_FOLDER, v->source_name},
+                   [SOURCE_HEADER] = {SOURCE_FOLDER, v->made->header_name},
+                   [MAIN] = {MAIN_FOLDER, v->main_name},
+                   [MAIN_HEADER] = {MAIN_FOLDER, v->made->header_name},
+                   [WEIGHTS] = {WEIGHTS_FOLDER, v->made->weights_name ? v->made->weights_name : "none"},
+                   [PROGRAM] = {TOP, "program"},
+                   [INPUTS] = {TOP, "inputs"},
+                   [EXPECTED] = {TOP, "expected"},
+                   [OUTPUTS] = {TOP, "outputs"}};
+  bool good = true;
+  for (int i = 0; i < FILES; i++) {
+    v->files[i] = dq_arena_printf(v->arena, "%s/%s", v->folders[rows[i].folder], rows[i].name);
+    good = good && v->files[i];
+  }
+  return good;
+}
+
+// A signal that ends the process removes them too.
+static void register_files(const verification *v) {
+  for (int i = 0; i < FILES; i++) dq_output_register_path(v->files[i]);
+  for (int i = 0; i < FOLDERS; i++) dq_output_register_path(v->folders[i]);
 }
 
 static dq_status make_folder(verification *v, dq_error *error) {
+  static const char *const names[] = {[SOURCE_FOLDER] = "source", [MAIN_FOLDER] = "main", [WEIGHTS_FOLDER] = "weights"};
   const char *base = getenv("TMPDIR");
-  snprintf(v->folder, sizeof v->folder, "%.200s/dq-cc-XXXXXX", base && *base ? base : "/tmp");
-  return mkdtemp(v->folder) ? DQ_OK : dq_fail_errno(error, v->folder);
+  char *top = dq_arena_printf(v->arena, "%s/dq-cc-XXXXXX", base && *base ? base : "/tmp");
+  v->source_name = strcmp(v->made->header_name, "net.c") != 0 ? "net.c" : "network.c";
+  v->main_name = strcmp(v->made->header_name, "main.c") != 0 ? "main.c" : "program.c";
+  if (!top) return dq_fail_memory(error, 0);
+  if (!mkdtemp(top)) return dq_fail_errno(error, top);
+  v->folders[TOP] = top;
+  for (int i = 0; i < TOP; i++)
+    if (!(v->folders[i] = dq_arena_printf(v->arena, "%s/%s", top, names[i]))) return dq_fail_memory(error, 0);
+  if (!name_files(v)) return dq_fail_memory(error, 0);
+  register_files(v);
+  for (int i = 0; i < TOP; i++)
+    if (mkdir(v->folders[i], 0700)) return dq_fail_errno(error, v->folders[i]);
+  return DQ_OK;
 }
 
 // ---- The program: samples from one file to another, little endian in both ----
@@ -116,32 +163,35 @@ static void print_program(FILE *to, const verification *v) {
   fputs("  }\n  return fclose(to) ? 2 : 0;\n}\n", to);
 }
 
-static dq_status write_weights(const verification *v, dq_error *error) {
-  FILE *file;
-  if (!v->made->weights_name) return DQ_OK;
-  DQ_TRY(open_file(v, v->made->weights_name, "wb", &file, error));
-  bool failed = fwrite(v->made->weights, 1, v->made->weights_bytes, file) != v->made->weights_bytes;
-  return fclose(file) || failed ? dq_fail_errno(error, v->made->weights_name) : DQ_OK;
+static dq_status write_sources(const verification *v, dq_error *error) {
+  const dq_codegen *made = v->made;
+  FILE *stream;
+  DQ_TRY(write_file(v, SOURCE, made->source, strlen(made->source), error));
+  DQ_TRY(write_file(v, SOURCE_HEADER, made->header, strlen(made->header), error));
+  DQ_TRY(write_file(v, MAIN_HEADER, made->header, strlen(made->header), error));
+  if (made->weights_name) DQ_TRY(write_file(v, WEIGHTS, made->weights, made->weights_bytes, error));
+  DQ_TRY(open_file(v, MAIN, &stream, error));
+  print_program(stream, v);
+  return fclose(stream) ? dq_fail_errno(error, v->files[MAIN]) : DQ_OK;
 }
 
-static dq_status write_sources(const verification *v, dq_error *error) {
-  FILE *file;
-  DQ_TRY(write_text(v, "net.c", v->made->source, error));
-  DQ_TRY(write_text(v, v->made->header_name, v->made->header, error));
-  DQ_TRY(write_weights(v, error));
-  DQ_TRY(open_file(v, "main.c", "wb", &file, error));
-  print_program(file, v);
-  return fclose(file) ? dq_fail_errno(error, "main.c") : DQ_OK;
+// Runs a command of the shell, in which $DQ_CC_FOLDER is the temporary folder, whatever characters its name has.
+static dq_status run_command(const verification *v, const char *command, dq_error *error) {
+  const dq_variable folder = {"DQ_CC_FOLDER", v->folders[TOP]};
+  if (!command) return dq_fail_memory(error, 0);
+  return dq_child_run(command, &(dq_child_options){.variables = &folder, .variable_count = 1}, v->context, error);
 }
 
 static dq_status compile(const verification *v, dq_error *error) {
   const char *compiler = v->options->compiler ? v->options->compiler : getenv("CC");
   const char *flags = v->options->flags ? v->options->flags : "-std=c99 -O2";
-  char command[2048];
   if (!compiler || !*compiler) compiler = "cc";
   DQ_TRY(write_sources(v, error));
-  snprintf(command, sizeof command, "cd '%s' && %s %s -o program net.c main.c -lm", v->folder, compiler, flags);
-  dq_status status = dq_child_run(command, &(dq_child_options){0}, v->context, error);
+  dq_status status = run_command(
+      v,
+      dq_arena_printf(v->arena, "cd \"$DQ_CC_FOLDER/weights\" && %s %s -o ../program ../source/%s ../main/%s -lm",
+                      compiler, flags, v->source_name, v->main_name),
+      error);
   if (status == DQ_CONDITION)
     return dq_fail(error, DQ_SYSTEM, "the emitted C could not be compiled by '%s %s'", compiler, flags);
   return status;
@@ -179,8 +229,8 @@ static dq_status run_samples_of(verification *v, int64_t first, dq_error *error)
 }
 
 static dq_status run_samples(verification *v, dq_error *error) {
-  dq_status status = open_file(v, "inputs", "wb", &v->inputs, error);
-  if (status == DQ_OK) status = open_file(v, "expected", "wb", &v->expected, error);
+  dq_status status = open_file(v, INPUTS, &v->inputs, error);
+  if (status == DQ_OK) status = open_file(v, EXPECTED, &v->expected, error);
   for (int64_t p = 0; status == DQ_OK && p < v->comparison->pictures; p += v->runner.batch) {
     status = dq_check_stop(v->context, error);
     if (status == DQ_OK) status = run_samples_of(v, p, error);
@@ -192,10 +242,11 @@ static dq_status run_samples(verification *v, dq_error *error) {
 }
 
 static dq_status run_program(const verification *v, dq_error *error) {
-  char command[2048];
-  const char *run = v->options->run ? v->options->run : "";
-  snprintf(command, sizeof command, "%s '%s/program' '%s/inputs' '%s/outputs'", run, v->folder, v->folder, v->folder);
-  dq_status status = dq_child_run(command, &(dq_child_options){0}, v->context, error);
+  dq_status status = run_command(
+      v,
+      dq_arena_printf(v->arena, "%s \"$DQ_CC_FOLDER/program\" \"$DQ_CC_FOLDER/inputs\" \"$DQ_CC_FOLDER/outputs\"",
+                      v->options->run ? v->options->run : ""),
+      error);
   if (status != DQ_CONDITION) return status;
   return dq_error_prefix(error, DQ_SYSTEM, "the program of the emitted C did not run");
 }
@@ -221,12 +272,9 @@ static void compare_output(verification *v, int64_t picture, int o, const char *
 }
 
 static dq_status compare(verification *v, dq_error *error) {
-  char path[512];
   dq_file expected = {0}, outputs = {0};
-  snprintf(path, sizeof path, "%s/expected", v->folder);
-  DQ_TRY(dq_file_open(&expected, path, error));
-  snprintf(path, sizeof path, "%s/outputs", v->folder);
-  dq_status status = dq_file_open(&outputs, path, error);
+  DQ_TRY(dq_file_open(&expected, v->files[EXPECTED], error));
+  dq_status status = dq_file_open(&outputs, v->files[OUTPUTS], error);
   if (status == DQ_OK && outputs.size != expected.size)
     status = dq_fail(error, DQ_SYSTEM, "the program of the emitted C wrote %zu bytes, expected %zu", outputs.size,
                      expected.size);
@@ -276,11 +324,13 @@ dq_status dq_codegen_verify(dq_codegen_comparison *comparison, const dq_codegen 
   verification v = {.made = made, .options = options, .context = context, .comparison = comparison};
   int64_t all = options->data ? dq_data_count(options->data) : NOISE, pictures = options->pictures;
   *comparison = (dq_codegen_comparison){.pictures = pictures && pictures < all ? pictures : all};
-  DQ_TRY(make_folder(&v, error));
-  dq_status status = open_executor(&v, error);
+  if (!(v.arena = dq_context_arena(context))) return dq_fail_memory(error, 0);
+  dq_status status = make_folder(&v, error);
+  if (status == DQ_OK) status = open_executor(&v, error);
   if (status == DQ_OK) status = verify(&v, error);
   dq_runner_close(&v.runner);
   dq_budget_free(v.shapes);
   remove_folder(&v);
+  dq_arena_free(v.arena);
   return status;
 }

@@ -84,6 +84,13 @@ const char *dq_emit_literal(float value, char text[48]) {
   return strcat(text, "f");
 }
 
+const char *dq_emit_wide_literal(double value, char text[48]) {
+  if (isnan(value)) return strcpy(text, "(0.0 / 0.0)");
+  if (isinf(value)) return strcpy(text, value > 0 ? "(1.0 / 0.0)" : "(-1.0 / 0.0)");
+  snprintf(text, 40, "%.17g", value);
+  return strpbrk(text, ".e") ? text : strcat(text, ".0");
+}
+
 const char *dq_emit_real(float value, char text[48]) {
   char literal[48];
   dq_emit_literal(value, literal);

@@ -115,10 +115,12 @@ int dq_emit_constant(dq_emission *to, int type, const void *data, int64_t count)
 const char *dq_emit_input(dq_emission *to, int i, char name[16]);
 
 const char *dq_emit_type(int type); // "float", "int8_t", ...; of a computable type
-// Both write `value`, which may be infinite, to `text` and return `text`: dq_emit_literal as a constant that
-// initializes a float, dq_emit_real as an expression of type float, which is exactly the value also where the compiler
-// computes with more digits than those of the type (FLT_EVAL_METHOD).
+// All write `value`, which may be infinite or NaN, to `text` and return `text`: dq_emit_literal and
+// dq_emit_wide_literal as a constant that initializes a float or a double, dq_emit_real as an expression of type float,
+// which is exactly the value also where the compiler computes with more digits than those of the type
+// (FLT_EVAL_METHOD). A NaN becomes one of other bits.
 const char *dq_emit_literal(float value, char text[48]);
+const char *dq_emit_wide_literal(double value, char text[48]);
 const char *dq_emit_real(float value, char text[48]);
 
 // Loops over all elements of a shape, for operands that have a stride in elements along each dimension (0: broadcast).

@@ -124,10 +124,24 @@ static void sum_taps(dq_emission *to, const frame *f, const taps *t) {
   for (int64_t column = last; column < f->p.out_width; column++) sum(to, f, t, column);
 }
 
-static void declare_weights(dq_emission *to, const frame *f, int count, int64_t step, int64_t first) {
-  for (int k = 0; k < count; k++)
+// Whether tap k reads the input for any column; else it sees padding alone.
+static bool reads(const frame *f, const taps *t, int k) {
+  for (int64_t column = 0; column < f->p.out_width; column++)
+    if (inside(f, t, k, column)) return true;
+  return false;
+}
+
+// Weights that statements of sum_taps mention. Returns the number of taps that read the input.
+static int declare_weights(dq_emission *to, const frame *f, const taps *t, int64_t first) {
+  int readers = 0;
+  for (int k = 0; k < t->count; k++) {
+    const bool is_reader = reads(f, t, k);
+    readers += is_reader;
+    if (!is_reader && !(f->c->sums && f->c->padding)) continue;
     dq_emit(to, f->half ? "const %s w%d = dq_half_to_float(w[%" PRId64 "]);" : "const %s w%d = w[%" PRId64 "];",
-            f->type, k, first + k * step);
+            f->type, k, first + k);
+  }
+  return readers;
 }
 
 // ---- Loops over the kernel ----
@@ -145,14 +159,17 @@ static void kernel_rows(dq_emission *to, const frame *f) {
       (p->out_height - 1) * p->stride_height + (p->kernel_height - 1) * p->dilation_height - p->pad_top >= p->in_height;
   if (padded) dq_emit(to, "if (row >= 0 && row < %" PRId64 ") {", p->in_height);
   dq_emit(to, "const %s *x = plane + row * %" PRId64 ";", dq_emit_type(to->op->inputs[0]->type), p->in_width);
+  int readers = 0;
   for (int64_t u = 0; u < p->kernel_width; u += TAPS) {
     taps t = {.count = (int)dq_min_i64(TAPS, p->kernel_width - u)};
     for (int k = 0; k < t.count; k++) t.offset[k] = t.column[k] = (u + k) * p->dilation_width - p->pad_left;
     if (p->kernel_width > TAPS) dq_emit(to, "{");
-    declare_weights(to, f, t.count, 1, u);
+    readers += declare_weights(to, f, &t, u);
     sum_taps(to, f, &t);
     if (p->kernel_width > TAPS) dq_emit(to, "}");
   }
+  if (!readers) dq_emit(to, "(void)x;");
+  if (!readers && !(f->c->sums && f->c->padding)) dq_emit(to, "(void)w;");
   if (padded && f->c->sums && f->c->padding) {
     dq_emit(to, "} else {");
     dq_emit(to, "int32_t beside = 0;");
@@ -172,7 +189,7 @@ static void channels_at_once(dq_emission *to, const frame *f, int64_t first, int
   dq_emit(to, "const %s *w = weights + i;", dq_emit_type(to->arrays[f->c->weights].type));
   dq_emit(to, "const %s *x = image + i * %" PRId64 " + r * %" PRId64 ";", dq_emit_type(to->op->inputs[0]->type),
           f->in_plane, f->p.in_width);
-  declare_weights(to, f, count, 1, 0);
+  declare_weights(to, f, &t, 0);
   sum_taps(to, f, &t);
   dq_emit(to, "}");
 }

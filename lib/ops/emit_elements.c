@@ -1,6 +1,7 @@
 // Functions of elements in C.
 #include <ctype.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,9 +39,9 @@ static const char *add_attribute(const dq_node *node, const char *from, bool wid
   const char *colon = strchr(from, ':'), *end = strchr(from, ';');
   snprintf(name, sizeof name, "%.*s", (int)(colon - from - 1), from + 1);
   float value = dq_node_float(node, name, strtof(colon + 1, NULL));
-  dq_emit_real(value, real);
-  if (wide) snprintf(real, sizeof real, "%.17g", (double)value);
-  snprintf(piece, sizeof piece, value < 0 ? "(%s)" : "%s", real);
+  if (wide) dq_emit_wide_literal((double)value, real);
+  else dq_emit_real(value, real);
+  snprintf(piece, sizeof piece, signbit(value) ? "(%s)" : "%s", real);
   add_text(text, at, piece, strlen(piece));
   return end + 1;
 }

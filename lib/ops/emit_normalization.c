@@ -6,11 +6,6 @@
 #include "lib/ops/emit_reduce.h"
 #include "lib/ops/quantized.h"
 
-static const char *real_double(float value, char text[40]) {
-  snprintf(text, 40, "%.17g", (double)value);
-  return text;
-}
-
 // ---- BatchNormalization ----
 
 // Factor and offset of a channel by constant statistics, as arrays.
@@ -36,11 +31,11 @@ static dq_status constant_factors(dq_emission *to, int64_t channels, const char 
 }
 
 static void computed_factors(dq_emission *to, const char *type) {
-  char parts[5][100], epsilon[40];
+  char parts[5][100], epsilon[48];
   for (int i = 1; i < 5; i++) dq_emit_element(to, i, "channel", parts[i]);
   dq_emit_need(to, DQ_EMIT_MATH);
   dq_emit(to, "const double ratio = (double)%s / sqrt((double)%s + %s), moved = (double)%s * ratio;", parts[1],
-          parts[4], real_double(dq_node_float(to->op->node, "epsilon", 1e-5f), epsilon), parts[3]);
+          parts[4], dq_emit_wide_literal((double)dq_node_float(to->op->node, "epsilon", 1e-5f), epsilon), parts[3]);
   dq_emit(to, "const %s factor = (%s)ratio, offset = (%s)((double)%s - moved);", type, type, type, parts[2]);
 }
 
@@ -49,7 +44,7 @@ static dq_status batch_statistics(dq_emission *to) {
   const dq_op *op = to->op;
   bool reduced[DQ_MAX_RANK];
   dq_reduction plan;
-  char scale[100], bias[100], epsilon[40], running[100], value[300];
+  char scale[100], bias[100], epsilon[48], running[100], kept[48], added[48], value[400];
   const double momentum = (double)dq_node_float(op->node, "momentum", 0.9f);
   for (int axis = 0; axis < op->inputs[0]->rank; axis++) reduced[axis] = axis != 1;
   dq_reduction_plan(op->inputs[0], reduced, &plan);
@@ -59,14 +54,14 @@ static dq_status batch_statistics(dq_emission *to) {
   int sets = dq_emit_sets(to, &plan);
   dq_emit_moments(to, &plan);
   dq_emit(to, "const double factor = (double)%s / sqrt(variance + %s), offset = (double)%s;", scale,
-          real_double(dq_node_float(op->node, "epsilon", 1e-5f), epsilon), bias);
+          dq_emit_wide_literal((double)dq_node_float(op->node, "epsilon", 1e-5f), epsilon), bias);
   dq_emit_normalized(to, &plan, "mean", "factor", "offset");
   for (int i = 1; i < 3; i++) {
     if (!dq_op_output(op, i)) continue;
     dq_emit_element(to, 2 + i, "set", running);
-    snprintf(value, sizeof value, "%s((double)%s * %.17g + %s * %.17g)",
-             op->outputs[i]->type == DQ_F64 ? "" : "(float)", running, momentum, i == 1 ? "mean" : "variance",
-             1 - momentum);
+    snprintf(value, sizeof value, "%s((double)%s * %s + %s * %s)", op->outputs[i]->type == DQ_F64 ? "" : "(float)",
+             running, dq_emit_wide_literal(momentum, kept), i == 1 ? "mean" : "variance",
+             dq_emit_wide_literal(1 - momentum, added));
     dq_emit_assign(to, i, "set", value);
   }
   dq_emit(to, "set++;");
@@ -112,7 +107,7 @@ dq_status dq_emit_groups(dq_emission *to, int64_t groups, bool per_group) {
                             .kept_dims = {input->dims[0] * groups},
                             .kept_strides = {members * plane}};
   const dq_reduction one = {.rows = 1, .length = plane, .stride = 1};
-  char scale[100], offset[120], epsilon[40], factor[200];
+  char scale[100], offset[120], epsilon[48], factor[200];
   dq_emit_need(to, DQ_EMIT_MATH);
   dq_emit_element(to, 1, "channel", scale);
   dq_emit_element(to, 2, "channel", offset);
@@ -122,7 +117,7 @@ dq_status dq_emit_groups(dq_emission *to, int64_t groups, bool per_group) {
   if (per_group) dq_emit(to, "const int32_t channel = set %% %" PRId64 ";", groups);
   else dq_emit(to, "const int32_t channel = set %% %" PRId64 " * %" PRId64 " + member;", groups, members);
   snprintf(factor, sizeof factor, "(double)%s / sqrt(variance + %s)", scale,
-           real_double(dq_node_float(to->op->node, "epsilon", 1e-5f), epsilon));
+           dq_emit_wide_literal((double)dq_node_float(to->op->node, "epsilon", 1e-5f), epsilon));
   dq_emit(to, "const double factor = %s, offset = (double)%s;", factor, offset);
   dq_emit(to, "const int32_t first = base + member * %" PRId64 ";", plane);
   dq_emit(to, "{");
@@ -155,7 +150,7 @@ dq_status dq_emit_layer(dq_emission *to, int axis) {
   const bool wide = op->outputs[0]->type == DQ_F64;
   bool reduced[DQ_MAX_RANK];
   dq_reduction plan;
-  char element[100], scale[100], shift[100], epsilon[40];
+  char element[100], scale[100], shift[100], epsilon[48];
   const char *type = wide ? "double" : "float";
   if (!fits_set(op->inputs[1], input, axis) || !fits_set(bias, input, axis))
     return dq_op_fail(op, DQ_UNSUPPORTED, "C is written for scale and bias of the set's shape only");
@@ -168,7 +163,7 @@ dq_status dq_emit_layer(dq_emission *to, int axis) {
   int sets = dq_emit_sets(to, &plan);
   dq_emit_moments(to, &plan);
   dq_emit(to, "const double factor = 1.0 / sqrt(variance + %s);",
-          real_double(dq_node_float(op->node, "epsilon", 1e-5f), epsilon));
+          dq_emit_wide_literal((double)dq_node_float(op->node, "epsilon", 1e-5f), epsilon));
   store_statistic(to, 1, "mean");
   store_statistic(to, 2, "factor");
   int members = dq_emit_members(to, &plan);

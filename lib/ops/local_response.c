@@ -77,9 +77,7 @@ static dq_status run_LRN(dq_op *op) {
 }
 
 static const char *constant_of(double value, bool wide, char text[48]) {
-  if (!wide) return dq_emit_real((float)value, text);
-  snprintf(text, 48, "%.17g", value);
-  return text;
+  return wide ? dq_emit_wide_literal(value, text) : dq_emit_real((float)value, text);
 }
 
 // As the strips above, one element at a time, one rounding in each statement.

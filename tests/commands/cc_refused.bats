@@ -136,3 +136,26 @@ END
   gives 2 dq-cc int8.onnx -o net.c --data "npy:$x"
   has "--data is for --verify"
 }
+
+@test "more elements, and windows that reach farther, than counters of 32 bits hold" {
+  printf 'input x 1 1 65536 65536\ny = Relu x\noutput y 1 1 65536 65536\n' >large.model
+  make_models --describe large.model large.onnx
+  refused 4 "value 'x' of shape 1x1x65536x65536 is too large: C is written for at most 2147418111 elements" large.onnx -o net.c
+  printf 'input x 2147483648 0\ny = Relu x\noutput y\n' >large.model
+  make_models --describe large.model large.onnx
+  refused 4 "value 'x' of shape 2147483648x0 is too large" large.onnx -o net.c
+  printf 'input x 1 1 1 1\ny = Conv x w(1,1,1,1) pads=0,2147483647,0,2147483647 strides=1,2147483647\noutput y\n' >large.model
+  make_models --describe large.model large.onnx
+  refused 4 "node 'y': its windows reach too far" large.onnx -o net.c
+}
+
+@test "names of files that C cannot include" {
+  for name in 'a"b' "a'b" 'a\b' $'a\nb' $'a\rb' 'a??(b' -; do
+    for option in --header --weights-file; do
+      refused 2 "and the C names it: expected a file name without quotes" int8.onnx -o net.c $option "$name"
+    done
+  done
+  refused 2 "the header is 'a?b.h', and the C names it" int8.onnx -o $'a\nb.c'
+  refused 2 "and the C names it" int8.onnx -o - --header -
+  gives 0 dq-cc int8.onnx -o 'a"b.c' --header plain.h
+}
