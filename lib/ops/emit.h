@@ -210,7 +210,7 @@ dq_status dq_emit_weights_prepare(dq_emission *to, const dq_emit_weights *weight
 
 // A convolution of x0 into y0 over one or two axes, of 8 bits, float32, or float16 with sums in float32.
 // dq_emit_convolution_body prints loops that add up to DQ_EMIT_TAPS taps at once, row by row of the output, and returns
-// DQ_OK.
+// DQ_OK; DQ_UNSUPPORTED: weights of floats are not finite, and there is padding.
 typedef struct dq_emit_convolution {
   dq_conv_parameters shape;
   int weights;              // number of the array of the weights, OIHW

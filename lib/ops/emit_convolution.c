@@ -1,6 +1,7 @@
 // Convolutions in C: sums of a row of outputs, of as many taps at a time as registers hold, then their end. Places
 // beside the input are left out of loops: the few columns that see them have statements of their own.
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "lib/base/sizes.h"
@@ -255,9 +256,27 @@ static void declare_end(dq_emission *to, const frame *f) {
     dq_emit(to, f->half ? "const float bias = dq_half_to_float(c%d[o]);" : "const float bias = c%d[o];", f->c->bias);
 }
 
+// Whether padding could be seen: 0 times an infinite weight or NaN is NaN, and the body leaves padding out.
+static bool padding_shows(const dq_emission *to, const frame *f) {
+  const dq_emit_array *array = &to->arrays[f->c->weights];
+  const dq_tensor weights = {
+      .type = array->type, .rank = 1, .dims = {array->count}, .data = (void *)(uintptr_t)array->data};
+  const dq_conv_parameters *p = &f->p;
+  const int64_t bottom =
+      (p->out_height - 1) * p->stride_height + (p->kernel_height - 1) * p->dilation_height - p->pad_top;
+  const int64_t right = (p->out_width - 1) * p->stride_width + (p->kernel_width - 1) * p->dilation_width - p->pad_left;
+  if (f->c->sums || (!p->pad_top && !p->pad_left && bottom < p->in_height && right < p->in_width)) return false;
+  for (int64_t i = 0; i < array->count; i++)
+    if (!isfinite(dq_tensor_get(&weights, i))) return true;
+  return false;
+}
+
 dq_status dq_emit_convolution_body(dq_emission *to, const dq_emit_convolution *convolution) {
   frame f = frame_of(to, convolution);
   const dq_conv_parameters *p = &f.p;
+  if (padding_shows(to, &f))
+    return dq_op_fail(to->op, DQ_UNSUPPORTED,
+                      "padding and weights that are not finite give NaN, and C leaves padding out");
   const char *from = dq_emit_type(to->op->inputs[0]->type), *result = dq_emit_type(to->op->outputs[0]->type);
   size_t bytes = (size_t)p->out_width * 4;
   if (bytes <= STACK) dq_emit(to, "%s sums[%" PRId64 "];", f.type, p->out_width);

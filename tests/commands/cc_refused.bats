@@ -159,3 +159,13 @@ END
   refused 2 "and the C names it" int8.onnx -o - --header -
   gives 0 dq-cc int8.onnx -o 'a"b.c' --header plain.h
 }
+
+@test "weights that are not finite beside padding, whose products the C leaves out" {
+  printf 'input x 1 1 1 2\ny = Conv x z pads=0,1,0,1\nz = Reshape f(inf,1) i(1,1,1,2)\noutput y\n' >infinite.model
+  make_models --describe infinite.model infinite.onnx
+  refused 4 "node 'y': padding and weights that are not finite give NaN, and C leaves padding out" infinite.onnx -o net.c
+  sed -i 's/pads=0,1,0,1//' infinite.model
+  make_models --describe infinite.model infinite.onnx
+  gives 0 dq-cc infinite.onnx -o net.c --verify
+  has "Elements that differ: 0"
+}
