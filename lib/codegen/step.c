@@ -272,6 +272,13 @@ static int operand_count(const dq_op *op) {
   return count;
 }
 
+// Whether a step computes elements. One whose outputs have none needs no C.
+static bool has_elements(const dq_op *op) {
+  for (int o = 0; o < op->output_count; o++)
+    if (op->outputs[o] && dq_tensor_count(op->outputs[o])) return true;
+  return false;
+}
+
 static dq_status call_row(dq_emission *emission) {
   enum { MOST_PARAMETERS = 127 }; // that every compiler takes: ISO C99, 5.2.4.1
   const dq_operator *row = emission->op->row;
@@ -329,6 +336,7 @@ dq_status dq_codegen_emit_step(dq_codegen *made, dq_codegen_parts *parts, int in
   DQ_TRY(dq_op_bind(&op, dq_schedule_graph(made->session.schedule), at->node, parts->tensors, context, made->arena,
                     error));
   op.version = at->version;
+  if (!has_elements(&op)) return DQ_OK;
   bool *placed = DQ_NEW_ARRAY(made->arena, op.input_count + 1, bool);
   if (!placed) return dq_fail_memory(error, 0);
   DQ_TRY(find_placed(parts, step, &op, placed));

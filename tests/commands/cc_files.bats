@@ -151,6 +151,7 @@ END
     wait $! || status=$?
     [ "$status" -eq 130 ]
     [ -z "$(ls tmp)" ]
-    if [ -e "/proc/$(<started)" ]; then grep -q "^State:.*Z" "/proc/$(<started)/status"; fi
+    process=$(cat started)
+    if [ -e "/proc/$process" ]; then grep -q "^State:.*Z" "/proc/$process/status"; fi
   done
 }
