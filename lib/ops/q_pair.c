@@ -207,7 +207,9 @@ static bool find_offset(const dq_pair_row *row, bool product, pair_form *form) {
     if (c.q > row->low && at_least > lowest) lowest = at_least;
     if (c.q < row->high && at_most < highest) highest = at_most;
   }
-  form->offset = lowest + (highest - lowest) / 2;
+  // A side is open where no result lies beyond the other end of the integers.
+  if (lowest == INT64_MIN) form->offset = highest == INT64_MAX ? 0 : highest;
+  else form->offset = highest == INT64_MAX ? lowest : lowest + (highest - lowest) / 2;
   return lowest <= highest;
 }
 

@@ -256,3 +256,26 @@ END
   done
   grep -qF "= x * x;" net.c
 }
+
+@test "products of quantized values that all lie at one end of the integers" {
+  for zeros in "0 255 0" "0 0 255" "255 255 255" "255 0 0"; do
+    read -r a b y <<<"$zeros"
+    cat >ends.model <<END
+input x 1 64
+w = Reshape x i(64,1)
+za = Cast s($a) to=2
+zb = Cast s($b) to=2
+zy = Cast s($y) to=2
+u = QuantizeLinear x s(0.02) za
+v = QuantizeLinear w s(0.02) zb
+c = DequantizeLinear u s(0.0085) za
+d = DequantizeLinear v s(0.037) zb
+e = Mul c d
+q = QuantizeLinear e s(0.0078) zy
+output q
+END
+    make_models --describe ends.model ends.onnx
+    gives 0 dq-cc ends.onnx -o net.c --verify --compiler-flags "$strict"
+    has "Elements that differ: 0"
+  done
+}
