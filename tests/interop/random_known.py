@@ -136,6 +136,7 @@ KNOWN = [
     ("Sigmoid of small results", small_sigmoid),
     ("half_pixel_symmetric in another order of rounding", symmetric),
     ("Gelu of float64 through float32", double("Gelu")),
+    ("HardSwish of float64 through float32", double("HardSwish")),
     ("logarithm of a sum next to 1", next_to_one),
     ("NaN or infinity in windows", odd_elements("LRN", "RoiAlign", "GridSample", "Resize", "Upsample", "LpPool",
                                                 "AveragePool", "ConvTranspose", "Conv")),
