@@ -45,8 +45,8 @@ typedef struct candidate {
 } candidate;
 
 // The choices of a mode; `whole_only`: of a matrix's output, which has no factor of its own.
-// Multiples of `multiple` (wider apart for very many channels), the first of them that loses nothing, the full rank,
-// and the channels (the mode stays whole).
+// Multiples of `multiple` (wider apart for very many channels) up to the first that loses nothing, else up to the full
+// rank, and the channels (the mode stays whole).
 static bool list_choices(choices *list, const dq_mode *mode, int64_t multiple, bool whole_only, dq_arena *arena) {
   int64_t step = multiple * ((mode->rank + multiple * MOST_CHOICES - 1) / (multiple * MOST_CHOICES));
   list->ranks = DQ_NEW_ARRAY(arena, mode->rank + 2, int64_t);
@@ -63,6 +63,7 @@ static bool list_choices(choices *list, const dq_mode *mode, int64_t multiple, b
     kept += mode->values[k - 1] * mode->values[k - 1];
     bool lossless = !found && k % multiple == 0 && all - kept <= LOSSLESS * all; // may lie between the steps
     found = found || lossless;
+    if (found && !lossless) continue; // directions beyond the true rank are arbitrary
     if (k % step && k != mode->rank && !lossless) continue;
     list->ranks[list->count] = k;
     list->tails[list->count++] = all > 0 ? fmax(0, 1 - kept / all) : 0;
@@ -208,6 +209,13 @@ static dq_status open_candidates(candidate *candidates, int *used, dq_tucker_job
   return DQ_OK;
 }
 
+// Whether layers that the clock refused may come back, so that no last resort is needed yet.
+static bool may_return(const dq_tucker_job *jobs, int count, const dq_tucker_options *options) {
+  for (int i = 0; options->bound_first && i < count; i++)
+    if (jobs[i].refused && jobs[i].layer->reason[0]) return true;
+  return false;
+}
+
 static dq_status budget(dq_tucker_job *jobs, int count, const dq_tucker_options *options,
                         const dq_tucker_report *report, dq_arena *scratch, dq_error *error) {
   candidate *candidates = DQ_NEW_ARRAY(scratch, count, candidate);
@@ -215,7 +223,7 @@ static dq_status budget(dq_tucker_job *jobs, int count, const dq_tucker_options 
   int used = 0;
   DQ_TRY(open_candidates(candidates, &used, jobs, count, options, scratch, error));
   double total = (double)report->model_before.macs, wanted = (1 - options->macs_share) * total;
-  bool enough = choose(candidates, used, HIGHEST_PRICE / total) >= wanted;
+  bool enough = may_return(jobs, count, options) || choose(candidates, used, HIGHEST_PRICE / total) >= wanted;
   for (int i = 0; i < used && !enough; i++) {
     if (!candidates[i].few) continue;
     candidates[i].few = false;
