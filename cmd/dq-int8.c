@@ -382,11 +382,7 @@ static dq_status finish(work *w, dq_error *error) {
   const dq_int8_report *report = &w->report;
   bool changed = report->quantized || report->halves, judged = changed || report->verdict.count;
   if (!changed) dq_message(w->context, DQ_NOTE, "%s: %s", model, dq_int8_unchanged(report));
-  if (report->quantized && w->settings.qoperator && !w->settings.per_tensor)
-    dq_message(
-        w->context, DQ_NOTE,
-        "the operator form is for ONNX Runtime: OpenVINO 2026.4 takes its scales per channel for others, without "
-        "an error (--per-tensor has none; --format qdq is read alike everywhere)");
+  if (report->quantized) dq_int8_say_readers(&w->settings, w->context);
   dq_error reason = {0};
   dq_status hook = changed ? retrain(w, &reason) : DQ_OK;
   bool retrained = w->options->retrain && hook == DQ_OK;

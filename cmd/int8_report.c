@@ -32,3 +32,10 @@ const char *dq_int8_unchanged(const dq_int8_report *found) {
   if (found->nothing_to_do) return "nothing to do, the model is quantized already";
   return found->verdict.count ? "all layers stay in float" : "nothing to do, no operator can be quantized";
 }
+
+void dq_int8_say_readers(const dq_int8_options *options, const dq_context *context) {
+  if (!options->qoperator || options->per_tensor) return;
+  dq_message(context, DQ_NOTE,
+             "the operator form is for ONNX Runtime: OpenVINO 2026.4 takes its scales per channel for others, without "
+             "an error (--per-tensor has none; --format qdq is read alike everywhere)");
+}

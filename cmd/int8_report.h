@@ -12,6 +12,9 @@ dq_status dq_int8_print(const dq_common_options *common, const dq_int8_report *f
                         const dq_quantization_check *layers, const dq_accuracy_check *accuracy, bool overflow,
                         const dq_context *context, dq_error *error);
 
+// Tells in a note which runtimes read the form that the options choose, where these are not all.
+void dq_int8_say_readers(const dq_int8_options *options, const dq_context *context);
+
 // Why a model has no layer in 8 bits or float16, for a message; static text.
 const char *dq_int8_unchanged(const dq_int8_report *found);
 

@@ -43,16 +43,6 @@ void dq_console_clear(dq_console *console) {
 
 enum { PLAIN = 0, RED = 31, YELLOW = 33 }; // SGR parameters of terminals (ECMA-48)
 
-void dq_print_name(FILE *stream, const char *text) {
-  while (*text) {
-    int32_t code;
-    const int length = dq_utf8_next(text, &code);
-    if (dq_utf8_is_hidden(text, code)) fputc('?', stream);
-    else fwrite(text, 1, (size_t)length, stream);
-    text += length;
-  }
-}
-
 // One line, what it begins with in `colour`.
 static void print_line(dq_console *console, int colour, const char *before, const char *text) {
   dq_console_clear(console);

@@ -4,6 +4,7 @@
 
 #include "cmd/options/options.h"
 #include "cmd/shared/heartbeat.h"
+#include "cmd/shared/print_name.h"
 
 typedef struct dq_console {
   const char *command;    // name that stands in front of every line
@@ -24,9 +25,6 @@ void dq_console_init(dq_console *console, const dq_common_options *common);
 // The callbacks of a dq_context whose user is the console; for one thread at a time.
 void dq_console_message(void *console, dq_severity severity, const char *text);
 void dq_console_progress(void *console, const char *what, int64_t done, int64_t total);
-
-// Prints a name that comes from a file; control characters, which could disturb the terminal, become '?'.
-void dq_print_name(FILE *stream, const char *text);
 
 void dq_console_clear(dq_console *console); // removes the bar from the terminal
 

@@ -96,9 +96,9 @@ const char *dq_tucker_unchanged(const dq_tucker_report *report);
 // taken out of the graph when nothing else uses it.
 //
 // These layers stay as they are, with the reason in the report: 1x1 kernels, depthwise convolutions, kernels of one or
-// three dimensions, weights that are not float32 constants, stored or computed from constants, layers at full rank in both modes, and (without `force`)
-// decompositions that would lower neither multiply-accumulates nor parameters. A mode whose 1x1 convolution costs more
-// than it saves stays whole, which has a lower error at a lower cost.
+// three dimensions, weights that are not float32 constants, stored or computed from constants, layers at full rank in
+// both modes, and (without `force`) decompositions that would lower neither multiply-accumulates nor parameters. A mode
+// whose 1x1 convolution costs more than it saves stays whole, which has a lower error at a lower cost.
 //
 // Multiply-accumulates come from inferred shapes, else from declared ones. Where neither are known, the strides decide
 // whether a decomposition gains.

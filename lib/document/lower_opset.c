@@ -16,16 +16,11 @@ static const struct {
   const char *op_type;
   bool (*is_new)(int type);
   int input;
-} grown[] = {{"BitShift", is_signed, 0},
-             {"Cast", is_6_bits, 0},
-             {"Celu", is_not_float32, 0},
-             {"Compress", is_bfloat16, 0},
-             {"DequantizeLinear", is_6_bits, 0},
-             {"Einsum", is_bfloat16, 0},
-             {"OneHot", is_bfloat16, 2},
-             {"QuantizeLinear", is_6_bits, 2},
-             {"ReverseSequence", is_bfloat16, 0},
-             {"Unique", is_bfloat16, 0}};
+} grown[] = {{"BitShift", is_signed, 0},          {"Cast", is_6_bits, 0},
+             {"Celu", is_not_float32, 0},         {"Compress", is_bfloat16, 0},
+             {"DequantizeLinear", is_6_bits, 0},  {"Einsum", is_bfloat16, 0},
+             {"OneHot", is_bfloat16, 2},          {"QuantizeLinear", is_6_bits, 2},
+             {"ReverseSequence", is_bfloat16, 0}, {"Unique", is_bfloat16, 0}};
 
 static bool type_needs_newer(const dq_graph *graph, const dq_node *node, const dq_tensor *tensors) {
   for (size_t i = 0; i < sizeof grown / sizeof *grown; i++) {
@@ -60,7 +55,8 @@ static const dq_node *find_need(const dq_graph *graph, const dq_tensor *tensors)
 
 static void warn_of_need(const dq_graph *graph, const dq_node *node, const dq_context *context) {
   char label[DQ_LABEL_TEXT];
-  dq_message(context, DQ_WARNING, "the model stays at opset %" PRId64 ", which ONNX Runtime 1.32 does not load: %s needs it",
+  dq_message(context, DQ_WARNING,
+             "the model stays at opset %" PRId64 ", which ONNX Runtime 1.32 does not load: %s needs it",
              dq_graph_opset(graph, ""), node ? dq_node_label(node, label, sizeof label) : "a function of the model");
 }
 

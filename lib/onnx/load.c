@@ -309,7 +309,8 @@ static dq_status read_attribute(dq_graph *graph, dq_document *document, const On
   case DQ_ATTRIBUTE_TENSOR:
     if (!proto->t) return dq_fail(error, DQ_BAD_INPUT, "attribute '%s' has no tensor", proto->name);
     return dq_tensor_from_proto(proto->t, document, graph->arena, &attribute->tensor, error);
-  case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__SPARSE_TENSOR: return read_sparse_value(graph, document, attribute, error);
+  case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__SPARSE_TENSOR:
+    return read_sparse_value(graph, document, attribute, error);
   case DQ_ATTRIBUTE_FLOATS:
     attribute->floats = proto->floats;
     attribute->count = proto->n_floats;

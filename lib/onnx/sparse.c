@@ -31,8 +31,7 @@ static dq_status read_parts(const Onnx__SparseTensorProto *proto, dq_document *d
   DQ_TRY(dq_tensor_from_proto(proto->indices, document, arena, &indices, error));
   if (!values->data || !dq_dtype_size(values->type))
     return dq_fail(error, DQ_UNSUPPORTED, "sparse tensors of type %s are not supported", dq_dtype_name(values->type));
-  if (values->rank != 1)
-    return dq_fail(error, DQ_BAD_INPUT, "the values have %d dimensions, expected 1", values->rank);
+  if (values->rank != 1) return dq_fail(error, DQ_BAD_INPUT, "the values have %d dimensions, expected 1", values->rank);
   *parts = (sparse_parts){values, indices, values->dims[0], indices->rank == 1};
   return check_indices(parts, dense, error);
 }

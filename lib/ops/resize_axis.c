@@ -40,8 +40,8 @@ static float coordinate(const dq_resize_rules *rules, const dq_resize_axis *axis
   }
 }
 
-// The whole number next to x >= 0; halves go up or down. A position counts as a half when it is less than 1e-6 away from
-// one, so that the rounding of float32 does not decide; ONNX Runtime 1.32 has this bound (docs/NUMERICS.md).
+// The whole number next to x >= 0; halves go up or down. A position counts as a half when it is less than 1e-6 away
+// from one, so that the rounding of float32 does not decide; ONNX Runtime 1.32 has this bound (docs/NUMERICS.md).
 static double round_half(double x, bool up) {
   double down = floor(x), above = x - down - 0.5;
   return (fabs(above) < 1e-6 ? up : above > 0) ? down + 1 : down;

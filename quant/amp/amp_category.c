@@ -24,6 +24,18 @@ const dq_tensor *dq_amp_constant(const dq_amp_job *job, const dq_value *value) {
   return dq_known_elements(value);
 }
 
+bool dq_amp_may_be_half(const dq_node *node) { return node->mark == DQ_AMP_HALF || node->mark == DQ_AMP_FREE; }
+
+dq_status dq_amp_deny(dq_amp_job *job, dq_node *node, const char *reason) {
+  if (!reason) return dq_fail_memory(job->error, 0);
+  if (!dq_amp_may_be_half(node)) return DQ_OK;
+  node->mark = DQ_AMP_FULL;
+  job->report->nodes[node->index].reason = reason;
+  job->report->nodes[node->index].guarded = true;
+  job->report->guarded++;
+  return DQ_OK;
+}
+
 bool dq_amp_reads_any(const dq_node *node) { return node->mark == DQ_AMP_NEUTRAL || dq_node_is(node, "Cast"); }
 
 bool dq_amp_input_is_half(const dq_amp_job *job, const dq_node *node, int i) {

@@ -13,18 +13,6 @@
 // among the subnormal numbers. Where the products are below LEAST nothing is to be kept.
 #define WORST_ROUNDING (1.0 / 64)
 
-static bool may_be_half(const dq_node *node) { return node->mark == DQ_AMP_HALF || node->mark == DQ_AMP_FREE; }
-
-dq_status dq_amp_deny(dq_amp_job *job, dq_node *node, const char *reason) {
-  if (!reason) return dq_fail_memory(job->error, 0);
-  if (!may_be_half(node)) return DQ_OK;
-  node->mark = DQ_AMP_FULL;
-  job->report->nodes[node->index].reason = reason;
-  job->report->nodes[node->index].guarded = true;
-  job->report->guarded++;
-  return DQ_OK;
-}
-
 // ---- Bounds of values ----
 
 static dq_status bound_leaf(const dq_amp_job *job, const dq_value *value, dq_bound *bound) {
@@ -176,7 +164,7 @@ static dq_status check_weights(dq_amp_job *job, const dq_bound *bounds) {
   for (int n = 0; n < job->graph->node_count; n++) {
     dq_node *node = job->graph->nodes[n];
     const dq_operator *row = dq_operator_find(node->domain, node->op_type);
-    if (!may_be_half(node) || !row || row->category != DQ_ALLOW || node->input_count < 2) continue;
+    if (!dq_amp_may_be_half(node) || !row || row->category != DQ_ALLOW || node->input_count < 2) continue;
     double error = dq_amp_constant(job, node->inputs[1]) ? spoiled(job, node, bounds) : 0;
     if (error <= WORST_ROUNDING) continue;
     DQ_TRY(dq_amp_deny(job, node,

@@ -67,6 +67,8 @@ bool dq_amp_reads_any(const dq_node *node);
 // cycle; DQ_CANCELLED; DQ_SYSTEM: there is no memory.
 dq_status dq_amp_guard(dq_amp_job *job);
 
+// Whether the category of the node lets it compute in float16.
+bool dq_amp_may_be_half(const dq_node *node);
 // Marks a node that may be float16 as DQ_AMP_FULL with the reason (NULL: there was no memory for it), and counts it in
 // report->guarded; other nodes stay as they are.
 dq_status dq_amp_deny(dq_amp_job *job, dq_node *node, const char *reason);

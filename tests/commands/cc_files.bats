@@ -150,7 +150,8 @@ END
     status=0
     wait $! || status=$?
     [ "$status" -eq 130 ]
-    [ -z "$(ls tmp)" ]
+    rmdir tmp # nothing is in it
+    mkdir tmp
     process=$(cat started)
     if [ -e "/proc/$process" ]; then grep -q "^State:.*Z" "/proc/$process/status"; fi
   done

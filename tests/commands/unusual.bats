@@ -232,5 +232,5 @@ head.weight             64                  16        16" ]
   only ...npy o_1-2.npy o_1-3.npy o_1-4.npy o_1.npy "$letters-2.npy" "$letters.npy"
   cmp o_1-2.npy o_1.npy # Neg: these have plain names
   cmp o_1-3.npy o_1-4.npy # Relu
-  run ! cmp -s o_1.npy o_1-3.npy
+  run -1 cmp -s o_1.npy o_1-3.npy
 }

@@ -1,4 +1,5 @@
-// Lowering the opset to one that other programs load: what needs the newer one stays.
+// Lowering the opset to one that other programs load, where what needs the newer one stays; raising it where operators
+// of the newer one stand in the graph already.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +9,7 @@
 #include <cmocka.h>
 
 #include "lib/document/lower_opset.h"
+#include "lib/document/raise_opset.h"
 #include "lib/graph/graph.h"
 
 static char said[1024];
@@ -79,8 +81,36 @@ static void test_old(void **state) {
   dq_graph_free(graph);
 }
 
+// A pair that a transform has written stands in front, whose operators the old opset does not have.
+static void test_bounds_behind_a_pair(void **state) {
+  (void)state;
+  static const char *const op_types[] = {"Clip", "Pad"}, *const bounds[] = {"max", "value"};
+  for (int i = 0; i < 2; i++) {
+    const dq_context context = {0};
+    dq_error error = {0};
+    dq_graph *graph = one_node(op_types[i], DQ_F32);
+    assert_int_equal(dq_graph_set_opset(graph, "", 9, NULL), DQ_OK);
+    dq_node *node = graph->nodes[0];
+    dq_node_set_float(graph, node, bounds[i], 6);
+    if (i) dq_node_set_ints(graph, node, "pads", (int64_t[]){0, 0, 1, 1, 0, 0, 1, 1}, 8);
+    dq_value *scale = dq_graph_add_constant(graph, "scale", dq_tensor_scalar_f32(graph->arena, 0.5f));
+    dq_value *q = dq_graph_add_value(graph, "q"), *moved = dq_graph_add_value(graph, "moved"),
+             *d = dq_graph_add_value(graph, "d"), *x = node->inputs[0];
+    node->inputs[0] = moved;
+    dq_graph_add_node(graph, 0, "QuantizeLinear", "q", 2, (dq_value *[]){x, scale}, 1, &q);
+    dq_graph_add_node(graph, 1, "DequantizeLinear", "d", 2, (dq_value *[]){q, scale}, 1, &d);
+    dq_graph_add_node(graph, 2, "Identity", "moved", 1, &d, 1, &moved);
+    assert_int_equal(dq_graph_index(graph, false, NULL), DQ_OK);
+    if (dq_raise_opset(graph, 13, &context, &error) != DQ_OK) fail_msg("%s", error.message);
+    const dq_tensor *bound = dq_node_input(node, 2)->constant;
+    assert_int_equal(bound->type, DQ_F32);
+    assert_true(dq_tensor_get(bound, 0) == 6);
+    dq_graph_free(graph);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_lowered), cmocka_unit_test(test_needed),
-                                     cmocka_unit_test(test_old)};
+                                     cmocka_unit_test(test_old), cmocka_unit_test(test_bounds_behind_a_pair)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -233,12 +233,17 @@ static void test_limits_of_suppression(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_nearest_doubles),    cmocka_unit_test(test_nearest_at_ties),
+      cmocka_unit_test(test_nearest_doubles),
+      cmocka_unit_test(test_nearest_at_ties),
       cmocka_unit_test(test_linear),
-      cmocka_unit_test(test_sizes_and_integers), cmocka_unit_test(test_bad_scales),
-      cmocka_unit_test(test_upsample_attribute), cmocka_unit_test(test_top_k_with_nan),
-      cmocka_unit_test(test_top_k_in_threads),   cmocka_unit_test(test_non_max_suppression),
-      cmocka_unit_test(test_overlap_of_boxes),   cmocka_unit_test(test_limits_of_suppression),
+      cmocka_unit_test(test_sizes_and_integers),
+      cmocka_unit_test(test_bad_scales),
+      cmocka_unit_test(test_upsample_attribute),
+      cmocka_unit_test(test_top_k_with_nan),
+      cmocka_unit_test(test_top_k_in_threads),
+      cmocka_unit_test(test_non_max_suppression),
+      cmocka_unit_test(test_overlap_of_boxes),
+      cmocka_unit_test(test_limits_of_suppression),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

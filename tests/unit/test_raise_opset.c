@@ -102,32 +102,6 @@ static void test_bounds_become_inputs(void **state) {
   assert_same_answer(graph, 21);
 }
 
-// A pair that a transform has written stands in front, whose operators the old opset does not have.
-static void test_bounds_behind_a_pair(void **state) {
-  (void)state;
-  static const char *const op_types[] = {"Clip", "Pad"}, *const bounds[] = {"max", "value"};
-  for (int i = 0; i < 2; i++) {
-    dq_error error = {0};
-    dq_graph *graph = one_node(op_types[i], 9, 4, SHAPE);
-    dq_node *node = graph->nodes[0];
-    dq_node_set_float(graph, node, bounds[i], 6);
-    if (i) dq_node_set_ints(graph, node, "pads", (int64_t[]){0, 0, 1, 1, 0, 0, 1, 1}, 8);
-    dq_value *scale = dq_graph_add_constant(graph, "scale", dq_tensor_scalar_f32(graph->arena, 0.5f));
-    dq_value *q = dq_graph_add_value(graph, "q"), *moved = dq_graph_add_value(graph, "moved"),
-             *d = dq_graph_add_value(graph, "d"), *x = node->inputs[0];
-    node->inputs[0] = moved;
-    dq_graph_add_node(graph, 0, "QuantizeLinear", "q", 2, (dq_value *[]){x, scale}, 1, &q);
-    dq_graph_add_node(graph, 1, "DequantizeLinear", "d", 2, (dq_value *[]){q, scale}, 1, &d);
-    dq_graph_add_node(graph, 2, "Identity", "moved", 1, &d, 1, &moved);
-    assert_int_equal(dq_graph_index(graph, false, NULL), DQ_OK);
-    if (dq_raise_opset(graph, 13, &context, &error) != DQ_OK) fail_msg("%s", error.message);
-    const dq_tensor *bound = dq_node_input(node, 2)->constant;
-    assert_int_equal(bound->type, DQ_F32);
-    assert_true(dq_tensor_get(bound, 0) == 6);
-    dq_graph_free(graph);
-  }
-}
-
 static void test_axes_become_inputs(void **state) {
   (void)state;
   static const char *const reductions[] = {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceL2"};
@@ -488,7 +462,7 @@ static void test_models(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_bounds_become_inputs), cmocka_unit_test(test_bounds_behind_a_pair),
+      cmocka_unit_test(test_bounds_become_inputs),
       cmocka_unit_test(test_axes_become_inputs),
       cmocka_unit_test(test_slices),
       cmocka_unit_test(test_named_statistics),
