@@ -51,6 +51,8 @@ typedef struct dq_data_source {
   void (*close)(void *state);
   // As in dq_reader_functions: sets rank and dimensions of one sample of an input. NULL: samples have any size.
   bool (*shape)(const void *state, int input, dq_tensor *shape);
+  // The elements of a picture as they are stored, of *size bytes, which the state owns; for dq_data_digest.
+  const void *(*bytes)(const void *state, int input, int64_t index, size_t *size);
 } dq_data_source;
 
 typedef struct dq_data_options {
@@ -65,6 +67,7 @@ typedef struct dq_data_options {
   int64_t limit;                 // the largest number of pictures; 0: all
   bool fewer;                    // no warning reports that there are fewer pictures than `limit`
   bool strict;                   // a picture that cannot be read is a failure; else it is left out
+  bool unverified;               // no picture is decoded on opening, so that broken ones are offered as well
   uint64_t seed;                 // for specifications `synth:`
   const dq_data_source *sources; // more kinds of data; may be NULL
   int source_count;
@@ -138,6 +141,22 @@ dq_status dq_data_read(const dq_data *data, int64_t index, float *values, dq_sam
 // context. `infos` has `count` elements or is NULL. Statuses as for dq_data_read.
 dq_status dq_data_read_batch(const dq_data *data, int64_t first, int64_t count, float *values, dq_sample_info *infos,
                              dq_error *error);
+
+// ---- Comparison of data on several machines ----
+
+// Hashes (XXH64) of a picture, wherever its files lie: of its name where it has a file of its own, of its label with
+// the bytes of the file of a mask or of boxes, and of the bytes that are stored (with several parts those of all
+// parts). Of a file that cannot be read the hash is 1.
+typedef struct dq_picture_digest {
+  uint64_t name, label, bytes;
+} dq_picture_digest;
+void dq_data_digest(const dq_data *data, int64_t index, dq_picture_digest *digest);
+// A hash of everything but pictures: the kind of labels, the classes with their names, the names of inputs, the
+// preprocessing with the constants of patients, and the parameters of generated pictures.
+uint64_t dq_data_facts(const dq_data *data);
+// The specification of generated pictures with all parameters but the seed, as "synth:shapes,count=8,...". NULL: the
+// pictures are read from files, or there are several parts. The data own the text.
+const char *dq_data_generated(const dq_data *data);
 
 // The name of row `index` of presets.def, from 0, static; NULL after the last.
 const char *dq_preset_name(int index);

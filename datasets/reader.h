@@ -33,6 +33,7 @@ struct dq_data {
   int fixed_width, fixed_height, fixed_channels; // common to all pictures; 0: they differ
   dq_preprocess preprocess;
   const char *preprocess_text;
+  const char *generated; // specification of pictures that no file holds; else NULL
   dq_norm norm;
   dq_picture_shape shape; // of the model's input
 };
@@ -53,6 +54,8 @@ typedef struct dq_reader_functions {
   dq_status (*fits)(const dq_data *data, const dq_tensor *input, dq_error *error);
   bool (*ready)(const dq_data *data); // whether values() is called for this data, not pixels()
   void (*close)(dq_data *data);       // NULL: the arena owns everything
+  // The bytes of a picture that has no file of its own, as they are stored; NULL: every picture is a file, or made.
+  const void *(*bytes)(const dq_data *data, int64_t index, size_t *size);
 } dq_reader_functions;
 
 #define DQ_READER(symbol, prefix, verify) extern const dq_reader_functions dq_reader_##symbol;

@@ -130,6 +130,12 @@ static bool npy_shape(const dq_data *data, dq_tensor *shape) {
   return true;
 }
 
+static const void *npy_bytes(const dq_data *data, int64_t index, size_t *size) {
+  const dq_tensor *values = &((const npy_reader *)data->state)->values;
+  *size = dq_tensor_bytes(values) / (size_t)values->dims[0];
+  return (const char *)values->data + (size_t)index * *size;
+}
+
 static dq_status npy_fits(const dq_data *data, const dq_tensor *input, dq_error *error) {
   const npy_reader *reader = data->state;
   const dq_tensor *values = &reader->values;
@@ -149,4 +155,5 @@ const dq_reader_functions dq_reader_npy = {.open = open_npy,
                                            .shape = npy_shape,
                                            .fits = npy_fits,
                                            .ready = npy_ready,
-                                           .close = close_npy};
+                                           .close = close_npy,
+                                           .bytes = npy_bytes};

@@ -103,8 +103,17 @@ static dq_status cifar_pixels(const dq_data *data, int64_t index, dq_image *imag
   return DQ_OK;
 }
 
-const dq_reader_functions dq_reader_cifar10 = {
-    .open = open_cifar, .describe = describe_cifar, .pixels = cifar_pixels, .close = close_records};
+static const void *cifar_bytes(const dq_data *data, int64_t index, size_t *size) {
+  const record_file *file;
+  *size = CIFAR_RECORD;
+  return cifar_record(data, index, &file);
+}
+
+const dq_reader_functions dq_reader_cifar10 = {.open = open_cifar,
+                                               .describe = describe_cifar,
+                                               .pixels = cifar_pixels,
+                                               .close = close_records,
+                                               .bytes = cifar_bytes};
 
 // An idx file of bytes: two zeros, 8 for unsigned bytes, the rank, big-endian dimensions, elements.
 static dq_status check_idx(const record_file *file, int rank, int64_t dims[], dq_error *error) {
@@ -169,13 +178,22 @@ static void describe_mnist(const dq_data *data, int64_t index, dq_sample_info *i
   describe_record(reader->files[0].path, index, info);
 }
 
-static dq_status mnist_pixels(const dq_data *data, int64_t index, dq_image *image, dq_error *error) {
+static const void *mnist_bytes(const dq_data *data, int64_t index, size_t *size) {
   const record_reader *reader = data->state;
+  *size = (size_t)data->fixed_width * (size_t)data->fixed_height;
+  return reader->files[0].file.data + IDX_PICTURES_HEADER + (size_t)index * *size;
+}
+
+static dq_status mnist_pixels(const dq_data *data, int64_t index, dq_image *image, dq_error *error) {
   DQ_TRY(dq_image_init(image, data->fixed_width, data->fixed_height, 1, dq_data_budget(data), error));
-  size_t bytes = (size_t)image->width * (size_t)image->height;
-  memcpy(image->pixels, reader->files[0].file.data + IDX_PICTURES_HEADER + (size_t)index * bytes, bytes);
+  size_t bytes;
+  const void *plane = mnist_bytes(data, index, &bytes);
+  memcpy(image->pixels, plane, bytes);
   return DQ_OK;
 }
 
-const dq_reader_functions dq_reader_mnist = {
-    .open = open_mnist, .describe = describe_mnist, .pixels = mnist_pixels, .close = close_records};
+const dq_reader_functions dq_reader_mnist = {.open = open_mnist,
+                                             .describe = describe_mnist,
+                                             .pixels = mnist_pixels,
+                                             .close = close_records,
+                                             .bytes = mnist_bytes};

@@ -79,6 +79,10 @@ static dq_status open_synth(dq_data *data, const char *argument, const dq_data_o
   reader->synth.channels = data->fixed_channels = (int)numbers[CHANNELS];
   reader->synth.noise = (int)numbers[NOISE];
   data->found = numbers[COUNT];
+  data->generated = dq_arena_printf(
+      data->arena, "synth:%s,count=%" PRId64 ",split=%s,size=%" PRId64 ",channels=%" PRId64 ",noise=%" PRId64,
+      fields[0], numbers[COUNT], reader->split, numbers[SIZE], numbers[CHANNELS], numbers[NOISE]);
+  if (!data->generated) return dq_fail_memory(error, 0);
   return name_classes(data, error);
 }
 

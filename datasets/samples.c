@@ -255,7 +255,8 @@ dq_status dq_data_find(dq_data *data, const dq_data_options *options, dq_error *
 
 dq_status dq_data_choose(dq_data *data, const dq_data_options *options, bool spread, dq_error *error) {
   DQ_TRY(choose(data, options, spread, error));
-  if (data->reader && kind_of(data->reader)->verify) DQ_TRY(verify(data, options->strict, error));
+  const bool files = data->reader && kind_of(data->reader)->verify;
+  if (files && !options->unverified) DQ_TRY(verify(data, options->strict, error));
   if (data->count == 0) return dq_fail(error, DQ_BAD_INPUT, "%s: no pictures that can be read", options->spec);
   if (data->count == 1 && options->limit != 1 && !data->beside) // else it is what was asked for
     dq_message(data->context, DQ_WARNING, "%s: a single picture", options->spec);

@@ -178,5 +178,12 @@ static bool pb_shape(const void *state, int input, dq_tensor *shape) {
   return true;
 }
 
+static const void *pb_bytes(const void *state, int input, int64_t index, size_t *size) {
+  const pb_set *set = set_of(state, index);
+  const dq_tensor *tensor = set->tensors[input];
+  *size = set->whole ? dq_tensor_bytes(tensor) : dq_tensor_bytes(tensor) / (size_t)tensor->dims[0];
+  return (const char *)tensor->data + (set->whole ? 0 : (size_t)(index - set->first) * *size);
+}
+
 const dq_data_source dq_pb_source = {
-    .prefix = "pb:", .open = open_pb, .read = read_pb, .close = close_pb, .shape = pb_shape};
+    .prefix = "pb:", .open = open_pb, .read = read_pb, .close = close_pb, .shape = pb_shape, .bytes = pb_bytes};

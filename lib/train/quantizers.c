@@ -63,11 +63,12 @@ static double at_channel(const dq_tensor *parameters, const dq_tensor *values, i
 // The real numbers of the levels, and the units of Adam's steps: for weights half of the range that their scale gives,
 // for biases the product of those of data and weight.
 static dq_status make_shadow(const walk *w, const dq_node *node, dq_tensor **shadow, float **units) {
-  enum { HALF = 128 };
   const dq_tensor *levels = node->inputs[0]->constant, *scale = node->inputs[1]->constant;
   const dq_tensor *zero = dq_constant_of(dq_node_input(node, 2));
   const int axis = axis_of(node, levels->rank);
-  const double half = levels->type == DQ_I32 ? HALF * HALF : HALF;
+  const double half = levels->type == DQ_I32
+                          ? 128 * 128
+                          : ((double)dq_dtype_high(levels->type) + 1 - (double)dq_dtype_low(levels->type)) / 2;
   *shadow = dq_tensor_new(w->made->arena, DQ_F32, levels->rank, levels->dims);
   *units = DQ_NEW_ARRAY(w->made->arena, dq_tensor_count(levels), float);
   if (!*shadow || !*units) return dq_fail_memory(w->error, 0);

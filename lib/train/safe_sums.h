@@ -11,8 +11,8 @@ typedef struct dq_safe_sums {
 } dq_safe_sums;
 
 // Fills *sums with the rules that the weight of the product `node` obeys. `stored` has the integers of the weight, in
-// its shape; where they are not int8, there are no rules. `zero_point` is the constant of the data that the node reads,
-// uint8 or int8; NULL: the data are not quantized, and there are no rules.
+// its shape. `zero_point` is the constant of the data that the node reads; NULL: the data are not quantized. There are
+// no rules where the integers are not int8, or those of the data not of 8 bits.
 void dq_find_safe_sums(dq_safe_sums *sums, const dq_node *node, const dq_tensor *stored, const dq_tensor *zero_point);
 
 // Changes the elements of `weight`, the float32 form of the weight, in the blocks whose rounded integers do not obey a

@@ -278,6 +278,6 @@ bool dq_blocks_allowed(const dq_taps *taps, const int8_t *weights, const dq_bloc
 
 int64_t dq_longest_block(const dq_taps *taps, const int8_t *weights, const dq_block_rule *rule) {
   dq_block_rule tried = *rule;
-  for (tried.length = taps->depth; !dq_blocks_allowed(taps, weights, &tried);) tried.length--;
+  for (tried.length = taps->depth; tried.length > 0 && !dq_blocks_allowed(taps, weights, &tried);) tried.length--;
   return tried.length;
 }

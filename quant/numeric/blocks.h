@@ -86,7 +86,8 @@ bool dq_blocks_allowed(const dq_taps *taps, const int8_t *weights, const dq_bloc
 double dq_weight_noise(const dq_tensor *weight, const dq_quantized_weight *quantized);
 
 // The largest number of taps, 1 to taps->depth, for which all blocks of that length fit int16 with the inputs of the
-// rule; rule->length is not used. A single product of 8-bit numbers always fits.
+// rule; rule->length is not used. A single product of 8-bit numbers always fits; 0: with wider inputs not even one
+// does.
 int64_t dq_longest_block(const dq_taps *taps, const int8_t *weights, const dq_block_rule *rule);
 
 #endif

@@ -397,27 +397,48 @@ static dq_status train_in(const char *folder, bool resume, dq_error *error) {
   return status;
 }
 
-// A whole checkpoint whose place is none of this training: the hash of a file says nothing about who wrote it.
+// Replaces member `at` of the state, each of 8 bytes, in the checkpoint that `bytes` hold, and makes its hash right.
+static void write_changed(const char *path, const char *bytes, size_t size, size_t at, const void *member) {
+  static char changed[1 << 20];
+  memcpy(changed, bytes, size);
+  memcpy(changed + strlen(bytes) + 1 + 8 * at, member, 8);
+  const uint64_t hash = XXH64(changed, size - sizeof hash, 0);
+  memcpy(changed + size - sizeof hash, &hash, sizeof hash);
+  FILE *file = fopen(path, "wb");
+  assert_int_equal(fwrite(changed, 1, size, file), size);
+  fclose(file);
+}
+
+// A whole checkpoint with numbers that no training has: the hash of a file says nothing about who wrote it. The place
+// has 12 members; the row of the only epoch follows.
 static void places_of_checkpoints(void **state) {
   (void)state;
-  static const int64_t places[][3] = {{1000, 0, 0}, {-1, 0, 0}, {0, 3, 0}, {0, -1, 0}, {0, 1, 7}}; // epoch, step, best
-  char folder[] = "/tmp/dq-places-XXXXXX", path[64], bytes[1 << 20];
+  enum { EPOCH, STEP, STEPS, SECONDS = 5, BEST_EPOCH = 8, SINCE_BEST, RATE, MEMORY };
+  enum { ROW_STEPS = 12, ROW_RATE, ROW_LOSS, ROW_SECONDS = 17 };
+  static const struct {
+    size_t at;
+    int64_t whole;
+    double real; // where `whole` is 0
+  } cases[] = {{EPOCH, 1000, 0},     {EPOCH, -1, 0},       {STEP, 3, 0},       {STEP, -1, 0},
+               {STEPS, 1000, 0},     {SECONDS, 0, -1},     {BEST_EPOCH, 7, 0}, {BEST_EPOCH, -1, 0},
+               {SINCE_BEST, 9, 0},   {SINCE_BEST, -1, 0},  {RATE, 0, NAN},     {MEMORY, 0, 1e300},
+               {MEMORY, 0, NAN},     {ROW_STEPS, 3, 0},    {ROW_STEPS, -1, 0}, {ROW_STEPS, INT64_MAX / 2, 0},
+               {ROW_STEPS, 0, 0},    {ROW_RATE, 0, NAN},   {ROW_LOSS, 0, NAN}, {ROW_LOSS, 0, INFINITY},
+               {ROW_SECONDS, 0, -1}, {ROW_SECONDS, 0, NAN}};
+  static char bytes[1 << 20];
+  char folder[] = "/tmp/dq-places-XXXXXX", path[64];
   dq_error error = {0};
   assert_non_null(mkdtemp(folder));
   snprintf(path, sizeof path, "%s/checkpoint", folder);
   dq_status status = train_in(folder, false, &error); // the model may be worse, which is said
   assert_true(status == DQ_OK || status == DQ_CONDITION);
-  for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-    FILE *file = fopen(path, "r+b");
-    const size_t size = fread(bytes, 1, sizeof bytes, file), place = strlen(bytes) + 1;
-    memcpy(bytes + place, places[i], 2 * sizeof(int64_t));
-    memcpy(bytes + place + 8 * sizeof(int64_t), &places[i][2], sizeof(int64_t));
-    const uint64_t hash = XXH64(bytes, size - sizeof hash, 0);
-    memcpy(bytes + size - sizeof hash, &hash, sizeof hash);
-    rewind(file);
-    assert_int_equal(fwrite(bytes, 1, size, file), size);
-    fclose(file);
-    assert_int_equal(train_in(folder, true, &error), DQ_BAD_INPUT);
+  FILE *file = fopen(path, "rb");
+  const size_t size = fread(bytes, 1, sizeof bytes, file);
+  fclose(file);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const void *member = cases[i].whole ? (const void *)&cases[i].whole : &cases[i].real;
+    write_changed(path, bytes, size, cases[i].at, member);
+    if (train_in(folder, true, &error) != DQ_BAD_INPUT) fail_msg("case %zu is taken", i);
     assert_non_null(strstr(error.message, path));
   }
   unlink(path);

@@ -91,9 +91,10 @@ static void set_rate(dq_trainer *t) {
 
 // ---- The checkpoint ----
 
-// Of the names and labels of all pictures. What they show is not read: a folder of millions would take hours.
+// Of the facts of the data, and of the names and labels of all pictures. What they show is not read: a folder of
+// millions would take hours.
 static uint64_t data_hash(const dq_data *data) {
-  uint64_t hash = (uint64_t)dq_data_count(data);
+  uint64_t hash = dq_random_mix(dq_data_facts(data) + (uint64_t)dq_data_count(data));
   for (int64_t i = 0; i < dq_data_count(data); i++) {
     dq_sample_info info = {0};
     if (dq_data_read(data, i, NULL, &info, NULL) != DQ_OK) continue; // is reported when it is read
@@ -108,21 +109,26 @@ static uint64_t data_hash(const dq_data *data) {
 static const char *settings_of(const dq_trainer *t) {
   const dq_trainer_options *o = t->options;
   const char *frozen = "";
+  char shape[DQ_SHAPE_TEXT];
+  dq_tensor input = *t->training.input; // of several processes each has a part of the batch
+  input.dims[0] = t->batches.batch;
   for (int i = 0; frozen && i < o->training.frozen_count; i++)
     frozen = dq_arena_printf(t->arena, "%s %s", frozen, o->training.frozen[i]);
   if (!frozen) return NULL;
   return dq_arena_printf(
       t->arena,
-      "byte order=%s\nmodel=%016" PRIx64 "\ndata=%016" PRIx64 "\nvalidation=%016" PRIx64 "\nteacher=%016" PRIx64
-      "\ntemperature=%.17g\nfeature loss=%.17g\nepochs=%" PRId64 "\nbatch=%" PRId64 "\nseed=%" PRIu64
-      "\noptimizer=%d\nmomentum=%.17g\nweight decay=%.17g\nschedule=%d\nwarmup=%.17g\nlabel smoothing=%.17g\n"
-      "colour=%.17g\ncrop=%" PRId64 "\nflip=%d\ncutout=%" PRId64 "\nfrozen=%s\nfrozen statistics=%d\npreprocess=%s\n",
-      *(const uint8_t *)&(const uint16_t){1} ? "little" : "big", dq_origin_hash(t->model), data_hash(o->data),
-      data_hash(o->validation), o->teacher ? dq_origin_hash(o->teacher) : 0, o->training.temperature,
+      "byte order=%s\nmodel=%016" PRIx64 "\nquantized=%d\ninput=%s\npreprocess=%s\ndata=%016" PRIx64
+      "\nvalidation=%016" PRIx64 "\nteacher=%016" PRIx64 "\noutputs matched=%d\ntemperature=%.17g\nfeature loss=%.17g\n"
+      "epochs=%" PRId64 "\nbatch=%" PRId64 "\nseed=%" PRIu64 "\noptimizer=%d\nmomentum=%.17g\nweight decay=%.17g\n"
+      "schedule=%d\nwarmup=%.17g\nlabel smoothing=%.17g\ncolour=%.17g\ncrop=%" PRId64 "\nflip=%d\ncutout=%" PRId64
+      "\nfrozen=%s\nfrozen statistics=%d\n",
+      *(const uint8_t *)&(const uint16_t){1} ? "little" : "big", dq_origin_hash(t->model), o->training.quantized,
+      dq_tensor_shape_text(&input, shape, sizeof shape), dq_data_preprocess_text(o->data), data_hash(o->data),
+      data_hash(o->validation), o->teacher ? dq_origin_hash(o->teacher) : 0, o->match, o->training.temperature,
       o->training.feature_loss, o->epochs, t->batches.batch, t->context->seed, (int)o->optimizer.kind,
       o->optimizer.momentum, o->optimizer.decay, (int)o->rate.course, o->warmup, o->label_smoothing,
       o->augmentation.colour, o->augmentation.crop, o->augmentation.flip, o->augmentation.cutout, frozen,
-      o->training.frozen_statistics, dq_data_preprocess_text(o->data));
+      o->training.frozen_statistics);
 }
 
 // Zeroes what is zero already, so that the memory that is announced before the first update has it.
@@ -167,12 +173,32 @@ static dq_status check_place(const dq_trainer *t, dq_error *error) {
   const dq_train_place *place = &t->place;
   const int64_t epochs = t->options->epochs, each = t->batches.per_epoch;
   const bool inside = place->epoch >= 0 && place->epoch <= epochs && place->step >= 0 && place->step <= each;
-  if (inside && place->best_epoch >= 0 && place->best_epoch <= place->epoch) return DQ_OK;
-  return dq_fail(error, DQ_BAD_INPUT,
-                 "%s: the checkpoint is behind step %lld of epoch %lld, its best epoch is %lld; expected up to %lld "
-                 "steps in each of %lld epochs",
-                 t->checkpoint.path, (long long)place->step, (long long)place->epoch, (long long)place->best_epoch,
-                 (long long)each, (long long)epochs);
+  const bool counted = inside && place->steps == place->epoch * each + place->step && place->since_best >= 0 &&
+                       place->since_best <= place->epoch;
+  const bool sensible = isfinite(place->rate) && place->seconds >= 0 && place->memory >= 0 && place->memory < 0x1p62;
+  if (counted && sensible && place->best_epoch >= 0 && place->best_epoch <= place->epoch) return DQ_OK;
+  return dq_fail(
+      error, DQ_BAD_INPUT,
+      "%s: the checkpoint is behind step %lld (%lld in all) of epoch %lld, its best epoch is %lld; expected up "
+      "to %lld steps in each of %lld epochs, and sensible numbers",
+      t->checkpoint.path, (long long)place->step, (long long)place->steps, (long long)place->epoch,
+      (long long)place->best_epoch, (long long)each, (long long)epochs);
+}
+
+// The rows of complete epochs are those that a training writes: they are shown, and counts of pictures come from them.
+static dq_status check_epochs(const dq_trainer *t, dq_error *error) {
+  for (int64_t i = 0; i < t->place.epoch; i++) {
+    const dq_train_epoch *epoch = &t->report->epochs[i];
+    const bool fits = epoch->steps >= 1 && epoch->steps <= t->batches.per_epoch && isfinite(epoch->rate) &&
+                      isfinite(epoch->loss) && epoch->seconds >= 0 && isfinite(epoch->seconds);
+    if (!fits)
+      return dq_fail(error, DQ_BAD_INPUT,
+                     "%s: epoch %lld of the checkpoint has %lld steps in %g s, with a loss of %g and a rate of %g; "
+                     "expected 1 to %lld steps and finite numbers",
+                     t->checkpoint.path, (long long)i + 1, (long long)epoch->steps, epoch->seconds, epoch->loss,
+                     epoch->rate, (long long)t->batches.per_epoch);
+  }
+  return DQ_OK;
 }
 
 dq_status dq_trainer_load(dq_trainer *t, dq_error *error) {
@@ -180,6 +206,7 @@ dq_status dq_trainer_load(dq_trainer *t, dq_error *error) {
   dq_status status = DQ_OK;
   if (dq_process_index(processes) == 0) status = dq_checkpoint_load(&t->checkpoint, error);
   if (dq_process_index(processes) == 0 && status == DQ_OK) status = check_place(t, error);
+  if (dq_process_index(processes) == 0 && status == DQ_OK) status = check_epochs(t, error);
   DQ_TRY(dq_processes_agree(processes, status, error));
   for (int i = 0; i < t->checkpoint.count; i++)
     dq_processes_share(processes, t->checkpoint.parts[i].data, t->checkpoint.parts[i].bytes);
