@@ -37,6 +37,7 @@ typedef struct report_options {
 
 static const dq_option rows[] = {
     {.name = "ref",
+     .job = DQ_JOB_MODEL,
      .aliases = "reference",
      .type = DQ_OPTION_FILE,
      .value = "MODEL",
@@ -91,6 +92,7 @@ static const dq_option rows[] = {
      .details = "Of any layer the share, over all pictures, of whole sums outside int16 or of pairs that "
                 "are clipped, whichever is larger. The report is written all the same."},
     {.name = "table",
+     .job = DQ_JOB_FILE,
      .type = DQ_OPTION_FILE,
      .value = "FILE",
      DQ_INTO(report_options, table),

@@ -26,6 +26,7 @@ typedef struct train_options {
 
 static const dq_option rows[] = {
     {.name = "val",
+     .job = DQ_JOB_DATA,
      .aliases = "validation",
      .type = DQ_OPTION_FILE,
      .value = "SPEC",
@@ -138,6 +139,7 @@ static const dq_option rows[] = {
      TRAIN(freeze_statistics),
      .help = "batch normalization by the stored statistics, as in inference"},
     {.name = "teacher",
+     .job = DQ_JOB_MODEL,
      .type = DQ_OPTION_FILE,
      .value = "MODEL",
      .group = "Training",
@@ -195,6 +197,7 @@ static const dq_option rows[] = {
      TRAIN(patience),
      .help = "end when N epochs in a row are not better than the best"},
     {.name = "checkpoint",
+     .job = DQ_JOB_PLACE,
      .type = DQ_OPTION_FILE,
      .value = "DIR",
      .group = "Checkpoints",

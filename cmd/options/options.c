@@ -386,6 +386,13 @@ void dq_options_free(const dq_command *command, void *options) {
   common->operand_count = 0;
 }
 
+const void *dq_option_target(const void *options, const char *name) {
+  dq_option_place places[DQ_OPTION_ROWS];
+  const dq_common_options *common = options;
+  const int place = place_of_name(places, dq_option_places(common->command, places), name);
+  return place >= 0 ? (const char *)options + places[place].offset : NULL;
+}
+
 bool dq_option_given(const void *options, const char *name) {
   const dq_common_options *common = options;
   dq_option_place places[DQ_OPTION_ROWS];

@@ -24,6 +24,16 @@ typedef enum dq_option_type {
   DQ_OPTION_LIST,    // dq_option_list; may be given again and again
 } dq_option_type;
 
+// What the processes of an MPI job must have in common of an option (cmd/shared/same_work.h).
+typedef enum dq_option_job {
+  DQ_JOB_SAME,  // the value
+  DQ_JOB_OWN,   // nothing: results do not depend on it, or something else is compared in its place
+  DQ_JOB_PLACE, // whether it is given: the value is a place that the first process writes or reads
+  DQ_JOB_FILE,  // whether it is given, and the bytes of the file
+  DQ_JOB_MODEL, // the same, with those of external data
+  DQ_JOB_DATA,  // the same of pictures, with names and labels
+} dq_option_job;
+
 typedef struct dq_option_list {
   const char **items; // in the order given
   int count;
@@ -45,11 +55,13 @@ typedef struct dq_option {
   double minimum, maximum; // both 0: no bound
   size_t offset, size;     // the target in the command's struct: DQ_INTO
   dq_option_type type;
+  dq_option_job job;
   char letter;       // short name or 0
   bool open_minimum; // the minimum itself is not allowed
   bool hidden;       // parsed, but in no help
   bool joined;       // STRING, FILE: may be given again when each value is NAME=...; the values are joined by ';'
   bool stop;         // arguments behind it are neither parsed nor checked (--help)
+  bool decides;      // giving it decides something, also with the value of `preset`
   bool clears;       // FLAG: makes its target false, which another flag makes true
 } dq_option;
 
@@ -201,6 +213,9 @@ dq_status dq_option_value(const dq_option *row, const char *text, void *target, 
 
 // Whether the user gave the option (not by its preset). `options` is the command's struct.
 bool dq_option_given(const void *options, const char *name);
+
+// The target of an option of the command, in its struct `options`; NULL: the command has no such option.
+const void *dq_option_target(const void *options, const char *name);
 
 // DQ_USAGE, with the first fault in the message: the tables of the command have a fault, such as a name that occurs
 // twice, a preset that cannot be parsed, a target of the wrong size, or a rule with an unknown name.

@@ -103,6 +103,8 @@ dq_status dq_options_check(const dq_command *command, dq_error *error) {
   int count = dq_option_places(command, places);
   for (int i = 0; i < count; i++) {
     DQ_TRY(check_row(&places[i], command->options_size, error));
+    if ((command->shared & DQ_WITH_PROCESSES) && places[i].row->type == DQ_OPTION_FILE && !places[i].row->job)
+      return dq_fail(error, DQ_USAGE, "'%s': what of the file must be the same in all processes?", places[i].row->name);
     DQ_TRY(check_needs(places, count, places[i].row, error));
     for (int k = 0; k < i; k++) DQ_TRY(check_pair(places[k].row, places[i].row, error));
   }

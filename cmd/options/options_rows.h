@@ -8,8 +8,8 @@
 // Labelled pictures to measure on; a number of pictures, and that of those to measure on.
 #define DQ_ROW_EVAL(target, field, ...)                                                                                \
   {                                                                                                                    \
-    .name = "eval", .type = DQ_OPTION_FILE, .value = "SPEC", .group = "Data", DQ_INTO(target, field), .joined = true,  \
-    __VA_ARGS__                                                                                                        \
+    .name = "eval", .job = DQ_JOB_DATA, .type = DQ_OPTION_FILE, .value = "SPEC", .group = "Data",                      \
+    DQ_INTO(target, field), .joined = true, __VA_ARGS__                                                                \
   }
 #define DQ_ROW_PICTURES(row_name, target, field, ...)                                                                  \
   {                                                                                                                    \

@@ -17,6 +17,7 @@ static const char *instruction_set(int index) {
 
 const dq_option dq_common_rows[] = {
     {.name = "threads",
+     .job = DQ_JOB_OWN,
      .type = DQ_OPTION_INT,
      .minimum = 1,
      .maximum = 1024,
@@ -37,6 +38,7 @@ const dq_option dq_common_rows[] = {
          "Noise is what dq-amp rounds weights on, what dq-bench and dq-tucker time networks on, and what a model that "
          "--retrain made is run on."},
     {.name = "cpu-mask",
+     .job = DQ_JOB_OWN,
      .type = DQ_OPTION_STRING,
      .value = "LIST",
      .preset = "native",
@@ -49,6 +51,7 @@ const dq_option dq_common_rows[] = {
          "are those of AArch64. Features the processor does not have are never used. Files written are the "
          "same with any."},
     {.name = "memory",
+     .job = DQ_JOB_OWN,
      .type = DQ_OPTION_SIZE,
      .minimum = 1,
      .maximum = 0x1p50,
@@ -56,6 +59,7 @@ const dq_option dq_common_rows[] = {
      COMMON(memory),
      .help = "refuse work that needs more memory than this"},
     {.name = "progress",
+     .job = DQ_JOB_OWN,
      .type = DQ_OPTION_ENUM,
      .choices = "auto|bar|plain|none",
      .preset = "auto",
@@ -66,6 +70,7 @@ const dq_option dq_common_rows[] = {
                 "second; elsewhere a line every 10 seconds tells what is done. plain prints such a line, with the "
                 "rate, every 10 seconds of each part of the work."},
     {.name = "color",
+     .job = DQ_JOB_OWN,
      .aliases = "colour",
      .type = DQ_OPTION_ENUM,
      .choices = "auto|always|never",
@@ -76,12 +81,14 @@ const dq_option dq_common_rows[] = {
      .help = "colour in tables and messages",
      .details = "auto means: on a terminal, unless NO_COLOR is set or TERM is dumb."},
     {.name = "verbose",
+     .job = DQ_JOB_OWN,
      .letter = 'v',
      .type = DQ_OPTION_FLAG,
      .group = "Common",
      COMMON(verbose),
      .help = "say more on standard error: what trials found, time and memory taken"},
     {.name = "quiet",
+     .job = DQ_JOB_OWN,
      .letter = 'q',
      .type = DQ_OPTION_FLAG,
      .group = "Common",
@@ -128,6 +135,7 @@ const int dq_info_row_count = DQ_COUNT(dq_info_rows);
 
 const dq_option dq_data_rows[] = {
     {.name = "data",
+     .job = DQ_JOB_DATA,
      .aliases = "calibration-data calibrate-dataset",
      .type = DQ_OPTION_FILE,
      .value = "SPEC",
@@ -165,6 +173,7 @@ const dq_option dq_data_rows[] = {
      .help = "how pictures become the model's input, where the model does not remember it",
      .details = "A model that dq writes remembers its preset."},
     {.name = "preprocess",
+     .job = DQ_JOB_OWN,
      .type = DQ_OPTION_STRING,
      .value = "K=V,...",
      .group = "Data",
@@ -175,6 +184,7 @@ const dq_option dq_data_rows[] = {
                 "mean=a:b:c, std=a:b:c, scale=s, filter=pil-bilinear|pil-bicubic, pad=p, norm=FILE. Numbers may be "
                 "quotients: scale=1/255."},
     {.name = "labels",
+     .job = DQ_JOB_OWN,
      .type = DQ_OPTION_FILE,
      .value = "FILE",
      .group = "Data",
@@ -182,6 +192,7 @@ const dq_option dq_data_rows[] = {
      .needs = "data|eval",
      .help = "labels of the pictures, or names of the classes"},
     {.name = "norm",
+     .job = DQ_JOB_OWN,
      .type = DQ_OPTION_FILE,
      .value = "FILE",
      .group = "Data",
@@ -218,6 +229,7 @@ const int dq_batch_row_count = DQ_COUNT(dq_batch_rows);
 
 const dq_option dq_task_rows[] = {
     {.name = "task",
+     .decides = true,
      .type = DQ_OPTION_ENUM,
      .choices = "auto|classify|segment|detect|none",
      .preset = "auto",
@@ -244,6 +256,7 @@ const int dq_task_row_count = DQ_COUNT(dq_task_rows);
 
 const dq_option dq_output_rows[] = {
     {.name = "output",
+     .job = DQ_JOB_PLACE,
      .letter = 'o',
      .type = DQ_OPTION_FILE,
      .value = "FILE",
@@ -257,18 +270,21 @@ const int dq_output_row_count = DQ_COUNT(dq_output_rows);
 
 const dq_option dq_report_rows[] = {
     {.name = "json",
+     .job = DQ_JOB_PLACE,
      .type = DQ_OPTION_FILE,
      .value = "FILE",
      .group = "Output",
      REPORT(json),
      .help = "write the facts as JSON, '-' for standard output"},
     {.name = "csv",
+     .job = DQ_JOB_PLACE,
      .type = DQ_OPTION_FILE,
      .value = "FILE",
      .group = "Output",
      REPORT(csv),
      .help = "write the tables as CSV, '-' for standard output"},
     {.name = "html",
+     .job = DQ_JOB_PLACE,
      .type = DQ_OPTION_FILE,
      .value = "FILE",
      .group = "Output",
@@ -294,6 +310,7 @@ const int dq_sums_row_count = DQ_COUNT(dq_sums_rows);
 
 const dq_option dq_wisdom_rows[] = {
     {.name = "wisdom",
+     .job = DQ_JOB_OWN,
      .type = DQ_OPTION_FILE,
      .value = "FILE",
      .group = "Running",
@@ -302,6 +319,7 @@ const dq_option dq_wisdom_rows[] = {
      .details = "Results do not depend on wisdom, times do. Without XDG_CACHE_HOME the file is ~/.cache/dq/wisdom. "
                 "Records of another processor, another build of dq or another number of threads are not used."},
     {.name = "no-wisdom",
+     .job = DQ_JOB_OWN,
      .type = DQ_OPTION_FLAG,
      .group = "Running",
      COMMON(no_wisdom),

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "cmd/shared/mpi_job.h"
+#include "cmd/shared/same_work.h"
 #include "lib/base/clock.h"
 #include "lib/process/child.h"
 #include "lib/base/file.h"
@@ -111,8 +112,14 @@ static int finish_output(dq_console *console, int status, dq_error *error) {
   return DQ_SYSTEM;
 }
 
-// --help and its kin; false when none was asked for.
-static bool answer(const dq_common_options *common, int *status, dq_error *error) {
+// Whether --help or its kin was given.
+static bool asks(const dq_common_options *common) {
+  return common->help || common->version || common->help_man || common->help_check ||
+         dq_option_given(common, "help-complete");
+}
+
+// What --help and its kin print.
+static void answer(const dq_common_options *common, int *status, dq_error *error) {
   const dq_command *command = common->command;
   if (common->help) dq_options_help(command, stdout);
   else if (common->version) printf("%s %s\n", command->name, DQ_VERSION);
@@ -120,8 +127,6 @@ static bool answer(const dq_common_options *common, int *status, dq_error *error
   else if (common->help_check) *status = (int)dq_options_check(command, error);
   else if (dq_option_given(common, "help-complete"))
     dq_options_complete(command, (enum dq_shell)common->help_complete, stdout);
-  else return false;
-  return true;
 }
 
 // What a command can write to standard output, by the options that name it; NULL where not given.
@@ -172,19 +177,27 @@ static dq_status open_wisdom(const dq_common_options *common, const dq_context *
   return DQ_OK;
 }
 
-// Only the first process of a job speaks.
-static dq_status join_job(const dq_common_options *common, dq_context *context, dq_error *error) {
-  if (!(common->command->shared & DQ_WITH_PROCESSES)) return DQ_OK;
-  DQ_TRY(dq_job_open(&context->processes, error));
-  if (dq_process_index(context->processes) == 0) return DQ_OK;
-  dq_heartbeat_stop(&((dq_console *)context->user)->heartbeat);
-  context->message = NULL;
-  context->progress = NULL;
-  return DQ_OK;
+// Joins the job of a command whose options were parsed with the status `parsed`: all processes have the same status.
+static dq_status join_job(const dq_common_options *common, dq_status parsed, const dq_processes **processes,
+                          dq_error *error) {
+  if (!(common->command->shared & DQ_WITH_PROCESSES)) return parsed;
+  dq_error own = {0};
+  dq_status status = dq_job_open(common->command->name, processes, &own);
+  if (parsed == DQ_OK && status != DQ_OK && !asks(common)) *error = own, parsed = status;
+  DQ_TRY(dq_processes_agree(*processes, parsed, error));
+  return dq_same_command(*processes, common, error);
 }
 
-static dq_status run(const dq_common_options *common, dq_console *console, dq_error *error) {
-  DQ_TRY(check_standard_output(common, error));
+// Only the first process of a job speaks.
+static void be_silent(dq_context *context) {
+  if (dq_process_index(context->processes) == 0) return;
+  context->message = NULL;
+  context->progress = NULL;
+}
+
+static dq_status run(const dq_common_options *common, const dq_processes *processes, dq_console *console,
+                     dq_error *error) {
+  DQ_TRY(dq_processes_agree(processes, check_standard_output(common, error), error));
   dq_context context;
   int threads = common->threads ? (int)common->threads : dq_processors();
   DQ_TRY(dq_context_init(&context, threads, common->cpu_mask, error));
@@ -194,16 +207,19 @@ static dq_status run(const dq_common_options *common, dq_console *console, dq_er
   context.message = dq_console_message;
   context.progress = dq_console_progress;
   context.user = console;
+  context.processes = processes;
+  be_silent(&context);
   context.stop = &stop;
   context.half_sums = common->accumulate == DQ_ACCUMULATION_FP16;
   if (context.half_sums && !(context.cpu & (DQ_CPU_AVX512FP16 | DQ_CPU_FP16)))
     dq_message(&context, DQ_WARNING,
                "this machine has no float16 arithmetic (AVX512-FP16): float16 sums are emulated, which is slow");
   double start = dq_seconds();
-  if (console->beats) dq_heartbeat_start(&console->heartbeat, console->command, HEARTBEAT_SECONDS);
+  if (console->beats && dq_process_index(processes) == 0)
+    dq_heartbeat_start(&console->heartbeat, console->command, HEARTBEAT_SECONDS);
   dq_wisdom *wisdom = NULL;
-  dq_status status = join_job(common, &context, error);
-  if (status == DQ_OK) status = open_wisdom(common, &context, &wisdom, error);
+  dq_status status = dq_processes_agree(processes, open_wisdom(common, &context, &wisdom, error), error);
+  if (status == DQ_OK) status = dq_same_inputs(common, &context, error);
   context.wisdom = wisdom;
   if (status == DQ_OK) status = common->command->run(common, &context, error);
   report_effort(&context, dq_seconds() - start);
@@ -264,11 +280,12 @@ int dq_command_main(int argc, char **argv, const dq_command *command) {
     dq_console_error(&console, &error);
     return DQ_SYSTEM;
   }
+  const dq_processes *processes = NULL;
   int status = (int)dq_options_parse(command, argc, argv, common, &error);
-  if (status == DQ_OK) {
-    dq_console_init(&console, common);
-    if (!answer(common, &status, &error)) status = (int)run(common, &console, &error);
-  }
+  if (status == DQ_OK) dq_console_init(&console, common);
+  status = (int)join_job(common, (dq_status)status, &processes, &error);
+  if (status == DQ_OK && !asks(common)) status = (int)run(common, processes, &console, &error);
+  else if (status == DQ_OK && dq_process_index(processes) == 0) answer(common, &status, &error);
   dq_heartbeat_stop(&console.heartbeat);
   dq_console_clear(&console);
   const bool speaks = dq_job_end(status);

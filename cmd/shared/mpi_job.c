@@ -5,10 +5,13 @@
 
 #ifdef DQ_MPI
 #include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
 #include <sys/prctl.h>
 #include <time.h>
 
 #include "lib/base/clock.h"
+#include "lib/base/file.h"
 #include "lib/base/sizes.h"
 #endif
 
@@ -24,7 +27,8 @@ static int started(void) {
 
 #ifndef DQ_MPI
 
-dq_status dq_job_open(const dq_processes **processes, dq_error *error) {
+dq_status dq_job_open(const char *name, const dq_processes **processes, dq_error *error) {
+  (void)name;
   *processes = NULL;
   if (started() == 1) return DQ_OK;
   dq_fail(error, DQ_UNSUPPORTED, "this is one of %d processes of an MPI job, and dq was built without MPI", started());
@@ -46,6 +50,54 @@ enum { PATIENCE_MICROSECONDS = 2000000, PAUSE_MICROSECONDS = 1000 };
 static dq_processes job;
 static MPI_Comm ends = MPI_COMM_NULL; // for the meeting at the end alone
 static bool all_ended;
+static const char *command_name;
+
+// ---- Ends of one process alone ----
+
+enum { NOTICE = 1 }; // tag of the message that a process has failed alone, with its status
+
+static void leave(int status) {
+  fflush(NULL);
+  dq_output_remove_all();
+  _exit(status);
+}
+
+// Tells all others that this process ends. What it sends is short, so that no process has to receive it first.
+static void tell_others(int status) {
+  static int sent;
+  sent = status;
+  for (int r = 0; r < job.count; r++) {
+    MPI_Request request;
+    int done;
+    if (r == job.index) continue;
+    MPI_Isend(&sent, 1, MPI_INT, r, NOTICE, ends, &request);
+    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+  }
+}
+
+// Whether a process has told that it ends, and with which status.
+static bool is_told(int *status) {
+  int there;
+  MPI_Status from;
+  MPI_Iprobe(MPI_ANY_SOURCE, NOTICE, ends, &there, &from);
+  if (there) MPI_Recv(status, 1, MPI_INT, from.MPI_SOURCE, NOTICE, ends, MPI_STATUS_IGNORE);
+  return there;
+}
+
+// Without it Open MPI would end the processes with words of its own.
+static void fail_exchange(MPI_Comm *comm, int *code, ...) {
+  static bool failed; // telling the others may fail as well
+  char reason[MPI_MAX_ERROR_STRING] = "";
+  int length;
+  (void)comm;
+  if (failed) leave(DQ_SYSTEM);
+  failed = true;
+  MPI_Error_string(*code, reason, &length);
+  fprintf(stderr, "%s: process %d of %d: the exchange with the other processes failed: %s\n", command_name, job.index,
+          job.count, reason);
+  tell_others(DQ_SYSTEM);
+  leave(DQ_SYSTEM);
+}
 
 // Byte counts and offsets as MPI takes them.
 typedef struct parts {
@@ -76,6 +128,8 @@ static void await(MPI_Request *request) {
     waited = dq_nanoseconds() - begin;
     if (met) break;
     if (waited < look) continue;
+    int status;
+    if (is_told(&status)) leave(status);
     nanosleep(&pause, NULL);
     pause.tv_nsec = 2 * pause.tv_nsec < LONGEST_PAUSE ? 2 * pause.tv_nsec : LONGEST_PAUSE;
   }
@@ -131,17 +185,45 @@ static void broadcast(void *user, void *data, size_t bytes, int root) {
   await(&request);
 }
 
-dq_status dq_job_open(const dq_processes **processes, dq_error *error) {
+// ---- The job ----
+
+enum { START_SECONDS = 60 };
+
+static void give_up(union sigval unused) {
+  (void)unused;
+  fprintf(stderr,
+          "%s: the other processes of the MPI job have not started within %d s\n"
+          "hint: each process runs the same command, as in: mpirun -n 4 %s ...\n",
+          command_name, START_SECONDS, command_name);
+  leave(DQ_SYSTEM);
+}
+
+// MPI_Init waits for processes that never call it, such as those of another program, for ever.
+static void init_in_time(void) {
   int provided;
+  timer_t timer;
+  struct sigevent event = {.sigev_notify = SIGEV_THREAD, .sigev_notify_function = give_up};
+  const struct itimerspec limit = {.it_value = {.tv_sec = START_SECONDS}};
+  const bool watched = !timer_create(CLOCK_MONOTONIC, &event, &timer);
+  if (watched) timer_settime(timer, 0, &limit, NULL);
+  MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
+  if (watched) timer_delete(timer);
+}
+
+dq_status dq_job_open(const char *name, const dq_processes **processes, dq_error *error) {
+  MPI_Errhandler handler;
   *processes = NULL;
   if (started() == 1) return DQ_OK;
+  command_name = name;
   job =
       (dq_processes){.gather = gather, .exchange = exchange, .start = start, .finish = finish, .broadcast = broadcast};
-  MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
+  init_in_time();
+  MPI_Comm_create_errhandler(fail_exchange, &handler);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
   MPI_Comm_size(MPI_COMM_WORLD, &job.count);
   MPI_Comm_rank(MPI_COMM_WORLD, &job.index);
-  MPI_Comm_dup(MPI_COMM_WORLD, &ends);
-  prctl(PR_SET_TIMERSLACK, 1); // pauses end when they should
+  MPI_Comm_dup(MPI_COMM_WORLD, &ends); // with the handler
+  prctl(PR_SET_TIMERSLACK, 1);         // pauses end when they should
   if (job.count > DQ_MOST_PROCESSES)
     return dq_fail(error, DQ_UNSUPPORTED, "the job has %d processes, at most %d are supported", job.count,
                    DQ_MOST_PROCESSES);
@@ -151,21 +233,29 @@ dq_status dq_job_open(const dq_processes **processes, dq_error *error) {
 
 // Waits for the others, which are still at work where this process has failed alone; where it has not, they all end.
 bool dq_job_end(int status) {
+  static int mine, statuses[DQ_MOST_PROCESSES];
   MPI_Request meeting;
-  int met = 0;
+  int met = 0, other;
+  mine = status;
   if (ends == MPI_COMM_NULL) return true;
-  MPI_Ibarrier(ends, &meeting);
+  all_ended = true;
+  if (job.count > DQ_MOST_PROCESSES) return job.index == 0;
+  MPI_Iallgather(&mine, 1, MPI_INT, statuses, 1, MPI_INT, ends, &meeting);
   for (int waited = 0; !met && (status <= 1 || waited < PATIENCE_MICROSECONDS); waited += PAUSE_MICROSECONDS) {
     MPI_Test(&meeting, &met, MPI_STATUS_IGNORE);
+    if (!met && is_told(&other)) leave(other);
     if (!met) usleep(PAUSE_MICROSECONDS);
   }
   all_ended = met;
-  return job.index == 0 || !all_ended;
+  if (!met) tell_others(status);
+  for (int r = 0; met && r < job.index; r++)
+    if (statuses[r] == status) return false;
+  return true;
 }
 
 void dq_job_close(int status) {
   if (ends == MPI_COMM_NULL) return;
-  if (!all_ended) MPI_Abort(MPI_COMM_WORLD, status);
+  if (!all_ended) leave(status);
   MPI_Comm_free(&ends);
   MPI_Finalize();
 }

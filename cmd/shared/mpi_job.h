@@ -6,16 +6,18 @@
 #include "lib/base/processes.h"
 
 // Joins the job. *processes is NULL where there is no other process; else it is static. DQ_UNSUPPORTED: mpirun started
-// several processes, and this build has no MPI, or there are more than DQ_MOST_PROCESSES.
-dq_status dq_job_open(const dq_processes **processes, dq_error *error);
+// several processes, and this build has no MPI, or there are more than DQ_MOST_PROCESSES. Where the other processes do
+// not start within a minute, prints a message that begins with `name` and ends the process with DQ_SYSTEM; as it does
+// later where the exchange with them fails.
+dq_status dq_job_open(const char *name, const dq_processes **processes, dq_error *error);
 
 // To be called when the work has ended with the exit status `status`, before its message is printed. Waits until all
 // processes have called it; after a failure (2 and above) at most two seconds. Returns whether this process prints its
-// message: the first process does, and so does a process that failed while the others still work.
+// message: the first process with this status does, and so does a process that failed while the others still work.
 bool dq_job_end(int status);
 
-// Leaves the job. Where other processes still worked when dq_job_end returned, ends them and this process with the exit
-// status `status`, and does not return.
+// Leaves the job. Where other processes still worked when dq_job_end returned, ends this process with the exit status
+// `status`, and does not return; the others, which were told, end with that status when they next wait for it.
 void dq_job_close(int status);
 
 #endif
