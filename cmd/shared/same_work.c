@@ -159,7 +159,7 @@ static dq_status compare_model(comparison *c, const char *name, const char *path
   DQ_TRY(compare_file(c, name, path, error));
   c->status = dq_model_open(graph, path, c->context, &c->error);
   dq_status status = settle(c, error);
-  if (status == DQ_OK) compare_hash(c, "what the files beside the model hold", path, dq_origin_hash(*graph));
+  if (status == DQ_OK) compare_hash(c, "the weights of the model, with files beside it,", path, dq_origin_hash(*graph));
   return status == DQ_OK ? settle(c, error) : status;
 }
 
