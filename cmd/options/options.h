@@ -200,6 +200,19 @@ struct dq_command {
 // Fills `groups` with the command's own rows, then the shared ones; returns how many.
 int dq_option_groups(const dq_command *command, dq_option_group groups[DQ_OPTION_GROUPS]);
 
+// A row, and the offset of its target in the struct of options of the command.
+typedef struct dq_option_place {
+  const dq_option *row;
+  size_t offset;
+} dq_option_place;
+
+// Lists the rows of all groups of a command, in order, and returns their number. The index of a row in this list is its
+// index in dq_common_options.given.
+int dq_option_places(const dq_command *command, dq_option_place places[DQ_OPTION_ROWS]);
+
+// Writes the name of choice `index` (without its other words) to `text`, of `size` bytes. False: there is none.
+bool dq_option_choice(const dq_option *row, int index, char *text, size_t size);
+
 // Parses argv into `options` (command->options_size bytes, zeroed here): the default values of the rows (`preset`)
 // first, then what the user gave. Checks values, rules and operands. Strings point into argv, which must outlive the
 // options. The caller calls dq_options_free after success and after failure. DQ_USAGE names the option, the value and

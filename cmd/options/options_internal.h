@@ -4,16 +4,6 @@
 
 #include "cmd/options/options.h"
 
-// A row, and the offset of its target in the struct of options of the command.
-typedef struct dq_option_place {
-  const dq_option *row;
-  size_t offset;
-} dq_option_place;
-
-// Lists the rows of all groups of a command, in order, and returns their number. The index of a row in this list is its
-// index in dq_common_options.given.
-int dq_option_places(const dq_command *command, dq_option_place places[DQ_OPTION_ROWS]);
-
 // The number of bytes of a target of this type.
 size_t dq_option_type_size(dq_option_type type);
 
@@ -27,9 +17,6 @@ const char *dq_option_range(const dq_option *row, char *text, size_t size);
 
 // Whether the row lists words for the value (`choices` or `choice`).
 static inline bool dq_option_has_choices(const dq_option *row) { return row->choices || row->choice; }
-
-// Writes the name of choice `index` (without its other words) to `text`, of `size` bytes. False: there is none.
-bool dq_option_choice(const dq_option *row, int index, char *text, size_t size);
 
 // Writes the names of all choices, with `separator` between them, to `text`, of `size` bytes, and returns `text`.
 const char *dq_option_choices(const dq_option *row, const char *separator, char *text, size_t size);

@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include <xxhash.h>
 
-#include "cmd/options/options_internal.h"
 #include "cmd/shared/data.h"
 #include "lib/base/file.h"
 #include "lib/base/sizes.h"
