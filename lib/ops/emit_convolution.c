@@ -216,7 +216,7 @@ const char *dq_emit_activation(dq_emission *to, const dq_activation *a, const ch
   case DQ_ACTIVATION_NONE: snprintf(text, 300, "%s", name); break;
   case DQ_ACTIVATION_RELU: snprintf(text, 300, "%s < 0.0f ? 0.0f : %s", name, name); break;
   case DQ_ACTIVATION_CLIP:
-    dq_emit_real(a->low, low);
+    dq_emit_real(a->low > a->high ? a->high : a->low, low); // where they cross the upper one holds
     dq_emit_real(a->high, high);
     snprintf(text, 300, "%s > %s ? %s : %s < %s ? %s : %s", low, name, low, high, name, high, name);
     break;

@@ -279,3 +279,16 @@ END
     has "Elements that differ: 0"
   done
 }
+
+@test "bounds of Clip that cross, behind a convolution" {
+  cat >crossed.model <<END
+opset = 9
+input x 1 3 8 8
+a = Conv x w(4,3,3,3) b(4) pads=1,1,1,1
+b = Clip a min=0.5 max=-0.25
+output b
+END
+  make_models --describe crossed.model crossed.onnx
+  gives 0 dq-cc crossed.onnx -o net.c --verify --compiler-flags "$strict"
+  has "Elements that differ: 0"
+}
