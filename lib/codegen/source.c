@@ -89,6 +89,12 @@ static const uint64_t without_products =
     DQ_EMIT_BIT(WIDE_PRODUCTS) | DQ_EMIT_BIT(WIDE_SIGNED_PRODUCTS) | DQ_EMIT_BIT(BLOCKS) | DQ_EMIT_BIT(PAIRS) |
     DQ_EMIT_BIT(SIGNED_PAIRS) | DQ_EMIT_BIT(HIGH) | DQ_EMIT_BIT(SCALE) | DQ_EMIT_BIT(POWER);
 
+// Further helpers that take nothing of <math.h>.
+static const uint64_t without_math = DQ_EMIT_BIT(UNIT) | DQ_EMIT_BIT(HALF) | DQ_EMIT_BIT(FROM_HALF) |
+                                     DQ_EMIT_BIT(TO_HALF) | DQ_EMIT_BIT(HALF_ABOVE) | DQ_EMIT_BIT(SATURATED) |
+                                     DQ_EMIT_BIT(NARROW) | DQ_EMIT_BIT(NARROW_64) | DQ_EMIT_BIT(ODD_HALF) |
+                                     DQ_EMIT_BIT(CUBIC);
+
 static void print_helpers(FILE *to, const dq_codegen *made, const dq_codegen_parts *parts) {
   const uint64_t others = parts->helpers & ~without_products & ~(DQ_EMIT_BIT(MATH));
   bool has_floats = others != 0;
@@ -145,8 +151,6 @@ static const char words[] = "/* The bytes of large arrays, in order from the low
 
 static void print_source(FILE *to, const dq_codegen *made, const dq_codegen_parts *parts, const char *header,
                          const char *constants, const char *calls) {
-  static const uint64_t math = DQ_EMIT_BIT(MATH) | DQ_EMIT_BIT(MODULO) | DQ_EMIT_BIT(EXP) | DQ_EMIT_BIT(SIGMOID) |
-                               DQ_EMIT_BIT(SILU) | DQ_EMIT_BIT(TANH);
   fprintf(to,
           "/* Written by dq-cc: %" PRId64 " multiply-accumulates, %zu bytes of arena, %" PRId64
           " bytes of constants. */\n",
@@ -163,7 +167,7 @@ static void print_source(FILE *to, const dq_codegen *made, const dq_codegen_part
           "#if !defined(%s_CONTENT) || %s_CONTENT != 0x%016" PRIx64
           "ULL\n#error \"the header is of another run of dq-cc\"\n#endif\n",
           prefix, prefix, made->content);
-  if (parts->helpers & math) fputs("#include <math.h>\n", to);
+  if (parts->helpers & ~(without_products | without_math)) fputs("#include <math.h>\n", to);
   if (made->target == DQ_EMIT_DSP)
     fputs("#include <arm_acle.h>\n#if !defined(__ARM_FEATURE_SIMD32) || defined(__ARM_BIG_ENDIAN)\n#error \"the target "
           "has no SIMD "

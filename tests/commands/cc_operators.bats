@@ -292,3 +292,12 @@ END
   gives 0 dq-cc crossed.onnx -o net.c --verify --compiler-flags "$strict"
   has "Elements that differ: 0"
 }
+
+@test "each function of one value declares what it calls" {
+  for operator in Elu Selu Celu Softplus Erf Gelu Mish Tan Asin Acos Atan Sinh Cosh Asinh Acosh Atanh Exp Sigmoid Tanh Log Sqrt; do
+    printf 'opset = 20\ninput x 1 64\ny = %s x\noutput y\n' "$operator" >alone.model
+    make_models --describe alone.model alone.onnx
+    gives 0 dq-cc alone.onnx -o net.c
+    gives 0 gcc $strict -c net.c -o net.o
+  done
+}

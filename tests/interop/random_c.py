@@ -69,6 +69,7 @@ def program_of(graphs):
         function_of(g.name, [a.nbytes for a in g.case.feeds.values()], [o.nbytes for o in g.outputs]) for g in graphs)
     return text + f"""static int (*const runs[])(void) = {{{rows}}};
 int main(int count, char **words) {{
+  (void)get;
   size_t first = count > 3 ? (size_t)atoi(words[3]) : 0, last = count > 3 ? first + 1 : sizeof runs / sizeof *runs;
   from = fopen(words[1], "rb"), to = fopen(words[2], "wb");
   if (!from || !to) return 2;
