@@ -287,7 +287,8 @@ static dq_int8_options make_settings(const int8_options *options) {
 // What a run needs beside the command line.
 typedef struct work {
   const int8_options *options;
-  dq_graph *original, *made; // the model, and what comes of it
+  dq_graph *file;            // the model as it was
+  dq_graph *original, *made; // the model in float32, and what comes of it
   dq_data *data;             // NULL: there is a table
   dq_int8_options settings;
   dq_int8_files files;
@@ -381,11 +382,13 @@ static dq_status measure(work *w, const char *path, dq_error *error) {
   return status;
 }
 
+static bool is_changed(const dq_int8_report *report) { return report->quantized || report->halves; }
+
 // What follows when the model is written.
 static dq_status finish(work *w, dq_error *error) {
   const char *model = w->options->common.operands[0], *path = w->options->output.output;
   const dq_int8_report *report = &w->report;
-  bool changed = report->quantized || report->halves, judged = changed || report->verdict.count;
+  bool changed = is_changed(report), judged = changed || report->verdict.count;
   if (!changed) dq_message(w->context, DQ_NOTE, "%s: %s", model, dq_int8_unchanged(report));
   if (report->quantized) dq_int8_say_readers(&w->settings, w->context);
   dq_error reason = {0};
@@ -402,7 +405,7 @@ static dq_status finish(work *w, dq_error *error) {
 static dq_status write_all(work *w, dq_error *error) {
   const char *path = w->options->output.output;
   if (!dq_command_writes(w->context)) return DQ_OK;
-  DQ_TRY(dq_onnx_save(w->made, path, error));
+  DQ_TRY(dq_onnx_save(is_changed(&w->report) ? w->made : w->file, path, error));
   DQ_TRY(dq_verify_model(path, w->context, error));
   return dq_int8_files_write(&w->files, &w->report, w->arena, error);
 }
@@ -421,7 +424,8 @@ static dq_status open_all(work *w, dq_error *error) {
   const int8_options *options = w->options;
   dq_data_arguments arguments = options->data;
   if (!(w->arena = dq_context_arena(w->context))) return dq_fail_memory(error, 0);
-  DQ_TRY(dq_model_open(&w->original, options->common.operands[0], w->context, error));
+  DQ_TRY(dq_model_open(&w->file, options->common.operands[0], w->context, error));
+  DQ_TRY(dq_int8_widen(&w->original, w->file, w->context, error));
   dq_recall_preset(&arguments, w->original, w->context);
   if (arguments.data) DQ_TRY(dq_open_data(&w->data, &arguments, options->common.seed, w->context, error));
   return dq_accuracy_check_open(&w->check, w->data, &arguments, &options->eval, &options->common, w->context, error);
@@ -446,6 +450,7 @@ static dq_status run(const void *parsed, const dq_context *context, dq_error *er
   dq_data_free(w.data);
   dq_arena_free(w.arena);
   dq_graph_free(w.original);
+  dq_graph_free(w.file);
   return status;
 }
 

@@ -108,7 +108,7 @@ static const dq_option rows[] = {
 
 typedef struct work {
   const mix_options *options;
-  dq_graph *original, *answer;
+  dq_graph *file, *original, *answer; // the model as it was, and in float32
   dq_data *data;
   dq_accuracy_check check;
   dq_int8_options int8;
@@ -218,10 +218,10 @@ static dq_status run(const void *parsed, const dq_context *context, dq_error *er
   const mix_options *options = parsed;
   work w = {.options = options, .context = context};
   dq_data_arguments arguments = options->data;
-  DQ_TRY(dq_model_open(&w.original, options->common.operands[0], context, error));
+  DQ_TRY(dq_model_open(&w.file, options->common.operands[0], context, error));
   w.arena = dq_context_arena(context);
-  dq_recall_preset(&arguments, w.original, context);
-  dq_status status = w.arena ? DQ_OK : dq_fail_memory(error, 0);
+  dq_recall_preset(&arguments, w.file, context);
+  dq_status status = w.arena ? dq_int8_widen(&w.original, w.file, context, error) : dq_fail_memory(error, 0);
   if (status == DQ_OK) status = dq_open_data(&w.data, &arguments, options->common.seed, context, error);
   if (status == DQ_OK)
     status = dq_accuracy_check_open(&w.check, w.data, &arguments, &options->eval, &options->common, context, error);
@@ -231,6 +231,7 @@ static dq_status run(const void *parsed, const dq_context *context, dq_error *er
   dq_data_free(w.data);
   dq_arena_free(w.arena);
   dq_graph_free(w.original);
+  dq_graph_free(w.file);
   return status;
 }
 

@@ -14,6 +14,7 @@
 #include "lib/eval/decode.h"
 #include "lib/session/batch.h"
 #include "lib/document/origin.h"
+#include "lib/document/widen_half.h"
 #include "lib/onnx/onnx.h"
 #include "lib/report/report_accuracy.h"
 #include "lib/report/report_tucker.h"
@@ -206,7 +207,8 @@ typedef struct work {
   const tucker_options *options;
   dq_tucker_options settings;
   dq_shape_request request; // settings.shapes
-  dq_graph *original;       // the model as it was
+  dq_graph *file;           // the model as it was
+  dq_graph *original;       // the model in float32
   dq_data *data;            // of --data; NULL: none
   dq_accuracy_check check;
   dq_result decomposed; // accuracy between decomposition and the hook
@@ -318,7 +320,7 @@ static dq_status write_model(void *user, const dq_graph *graph, const dq_tucker_
   const work *w = user;
   const char *path = w->options->output.output;
   bool ranks = w->options->save_ranks || dq_tucker_has_times(report);
-  DQ_TRY(dq_onnx_save(graph, path, error));
+  DQ_TRY(dq_onnx_save(report->decomposed ? graph : w->file, path, error));
   DQ_TRY(dq_verify_model(path, w->context, error));
   return ranks ? dq_ranks_save(default_ranks_path(w), report, error) : DQ_OK;
 }
@@ -430,15 +432,23 @@ static dq_status decompose(work *w, dq_graph *graph, dq_error *error) {
   return finish(w, graph, &report, error);
 }
 
+// The model in float32 twice: *graph is to be decomposed.
+static dq_status open_model(work *w, dq_graph **graph, dq_error *error) {
+  bool widened;
+  DQ_TRY(dq_model_open(&w->file, w->options->common.operands[0], w->context, error));
+  DQ_TRY(dq_widen_half(&w->original, &widened, w->file, "decomposition", w->context, error));
+  *graph = dq_graph_copy(w->original);
+  w->arena = dq_context_arena(w->context);
+  return *graph && w->arena ? DQ_OK : dq_fail_memory(error, 0);
+}
+
 static dq_status run(const void *parsed, const dq_context *context, dq_error *error) {
   const tucker_options *options = parsed;
   dq_graph *graph = NULL;
-  DQ_TRY(dq_model_open(&graph, options->common.operands[0], context, error));
-  work w = {
-      .options = options, .original = dq_graph_copy(graph), .arena = dq_context_arena(context), .context = context};
-  dq_status status = w.arena && w.original ? DQ_OK : dq_fail_memory(error, 0);
+  work w = {.options = options, .context = context};
+  dq_status status = open_model(&w, &graph, error);
   dq_data_arguments arguments = options->data;
-  dq_recall_preset(&arguments, graph, context);
+  if (status == DQ_OK) dq_recall_preset(&arguments, graph, context);
   if (status == DQ_OK && arguments.data)
     status = dq_open_data(&w.data, &arguments, options->common.seed, context, error);
   if (status == DQ_OK)
@@ -448,8 +458,9 @@ static dq_status run(const void *parsed, const dq_context *context, dq_error *er
   dq_accuracy_check_close(&w.check);
   dq_data_free(w.data);
   dq_arena_free(w.arena);
-  dq_graph_free(w.original);
   dq_graph_free(graph);
+  dq_graph_free(w.original);
+  dq_graph_free(w.file);
   return status;
 }
 

@@ -148,6 +148,8 @@ dq_status dq_api_end(dq_model *model, dq_transform transform, dq_status status, 
 // graph that it replaces stays until the model is freed, because `answer` reads its weights. DQ_SYSTEM: there is no
 // memory; `answer` has then been freed, and the model keeps its graph.
 dq_status dq_api_replace(dq_model *model, dq_graph *answer, dq_error *error);
+// Takes the last dq_api_replace back, when `status` is a failure; returns `status`.
+dq_status dq_api_undo(dq_model *model, dq_status status);
 
 // Converts the public options of a decomposition (NULL: the defaults, which lack a rule) to those of dq_tucker_apply.
 // *given gets a copy of the caller's options, with defaults for the fields that the caller's struct does not have; a

@@ -34,6 +34,14 @@ dq_status dq_api_replace(dq_model *model, dq_graph *answer, dq_error *error) {
   return DQ_OK;
 }
 
+dq_status dq_api_undo(dq_model *model, dq_status status) {
+  if (status == DQ_OK) return status;
+  dq_graph *taken = model->graph;
+  model->graph = model->replaced->graph;
+  model->replaced->graph = taken; // the model owns both
+  return status;
+}
+
 // ---- float16 ----
 
 void dq_model_amp_defaults(dq_model_amp_options *options, size_t size) {

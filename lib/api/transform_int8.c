@@ -211,6 +211,24 @@ static dq_status convert(work *w, dq_error *error) {
   return dq_api_replace(w->model, answer, error);
 }
 
+// Settings for the model, which becomes float32; after a failure it is what it was.
+static dq_status prepare(work *w, dq_error *error) {
+  dq_graph *wide = NULL;
+  DQ_TRY(dq_int8_widen(&wide, w->model->graph, w->context, error));
+  DQ_TRY(dq_api_replace(w->model, wide, error));
+  dq_status status = read_settings(w, error);
+  if (status == DQ_OK) status = dq_int8_files_read(&w->files, wide, w->data, &w->settings, w->arena, error);
+  return dq_api_undo(w->model, status);
+}
+
+// Quantizes the model, which is `file` in float32; it is `file` again when nothing can be quantized.
+static dq_status quantize(work *w, const dq_graph *file, dq_error *error) {
+  DQ_TRY(convert(w, error));
+  if (w->model->int8.quantized || w->model->int8.halves) return DQ_OK;
+  dq_graph *same = dq_graph_copy(file);
+  return same ? dq_api_replace(w->model, same, error) : dq_fail_memory(error, 0);
+}
+
 static dq_status int8(work *w, const dq_model_int8_options *options, dq_error *error) {
   w->given = int8_defaults;
   DQ_TRY(dq_api_read_options(&w->given, sizeof w->given, options, error));
@@ -218,9 +236,9 @@ static dq_status int8(work *w, const dq_model_int8_options *options, dq_error *e
   DQ_TRY(check_pairs(&w->given, error));
   if (!w->data && !w->given.use_table)
     return dq_fail(error, DQ_USAGE, "neither data nor use_table is given, expected one of them");
-  DQ_TRY(read_settings(w, error));
-  DQ_TRY(dq_int8_files_read(&w->files, w->model->graph, w->data, &w->settings, w->arena, error));
-  dq_status status = convert(w, error);
+  const dq_graph *file = w->model->graph;
+  DQ_TRY(prepare(w, error));
+  dq_status status = quantize(w, file, error);
   DQ_TRY(dq_api_end(w->model, DQ_TRANSFORM_INT8, status, error));
   return dq_int8_files_write(&w->files, &w->model->int8, w->arena, error);
 }

@@ -87,22 +87,32 @@ static dq_status read_settings(work *w, dq_error *error) {
   return measure_before(w, error);
 }
 
-static dq_status mix(work *w, const dq_model_mix_options *options, dq_error *error) {
-  dq_model *model = w->model;
-  dq_mix_report *report = &model->mixed;
-  dq_graph *answer = NULL;
-  w->given = mix_defaults;
-  DQ_TRY(dq_api_read_options(&w->given, sizeof w->given, options, error));
-  DQ_TRY(check_ranges(&w->given, error));
+// *answer is NULL after a failure.
+static dq_status search(work *w, dq_graph **answer, dq_error *error) {
+  dq_mix_report *report = &w->model->mixed;
   DQ_TRY(read_settings(w, error));
-  DQ_TRY(dq_mix_search(&answer, model->graph, report, &w->settings, w->context, w->arena, error));
+  DQ_TRY(dq_mix_search(answer, w->model->graph, report, &w->settings, w->context, w->arena, error));
   if (report->noisy)
     return dq_fail(error, DQ_CONDITION, "the machine is too noisy: two equal runs have a time ratio of %.3f to %.3f",
                    report->control.low, report->control.high);
-  if (w->given.save_precision) {
-    dq_status status = dq_precision_save(&report->points[report->answer].map, w->given.save_precision, error);
-    if (status != DQ_OK) return dq_graph_free(answer), status;
-  }
+  if (!w->given.save_precision) return DQ_OK;
+  dq_status status = dq_precision_save(&report->points[report->answer].map, w->given.save_precision, error);
+  if (status == DQ_OK) return DQ_OK;
+  dq_graph_free(*answer);
+  *answer = NULL;
+  return status;
+}
+
+static dq_status mix(work *w, const dq_model_mix_options *options, dq_error *error) {
+  dq_model *model = w->model;
+  dq_mix_report *report = &model->mixed;
+  dq_graph *answer = NULL, *wide = NULL;
+  w->given = mix_defaults;
+  DQ_TRY(dq_api_read_options(&w->given, sizeof w->given, options, error));
+  DQ_TRY(check_ranges(&w->given, error));
+  DQ_TRY(dq_int8_widen(&wide, model->graph, w->context, error));
+  DQ_TRY(dq_api_replace(model, wide, error));
+  DQ_TRY(dq_api_undo(model, search(w, &answer, error)));
   DQ_TRY(dq_api_replace(model, answer, error));
   model->int8 = report->int8;
   return dq_api_end(model, DQ_TRANSFORM_INT8, DQ_OK, error);

@@ -3,6 +3,7 @@
 #include "decomp/search/tucker_search.h"
 #include "decomp/tucker/ranks_file.h"
 #include "lib/api/api_internal.h"
+#include "lib/document/widen_half.h"
 #include "lib/eval/decode.h"
 #include "lib/session/runner.h"
 #include "lib/verdict/verdict.h"
@@ -127,16 +128,32 @@ static dq_status judge(const dq_model *model, const dq_graph *original, const dq
                              original->arena, error);
 }
 
+// The model in float32.
+static dq_status widen(dq_model *model, dq_error *error) {
+  dq_graph *wide = NULL;
+  bool widened;
+  DQ_TRY(dq_widen_half(&wide, &widened, model->graph, "decomposition", &model->engine->context, error));
+  return dq_api_replace(model, wide, error);
+}
+
+static dq_status replace_by_copy(dq_model *model, const dq_graph *graph, dq_error *error) {
+  dq_graph *same = dq_graph_copy(graph);
+  return same ? dq_api_replace(model, same, error) : dq_fail_memory(error, 0);
+}
+
 static dq_status tucker(dq_model *model, const dq_model_tucker_options *options, dq_arena *arena, tucker_facts *found,
                         dq_error *error) {
   dq_model_tucker_options given;
   dq_tucker_options settings;
   dq_shape_request request;
   DQ_TRY(dq_api_tucker(model, options, arena, &given, &settings, &request, error));
+  const dq_graph *file = model->graph;
+  DQ_TRY(widen(model, error));
   dq_graph *original = dq_graph_copy(model->graph);
   if (!original) return dq_fail_memory(error, 0);
   dq_status status = given.max_drop >= 0 ? search(model, &given, &settings, &request, &found->search, error)
                                          : dq_tucker_apply(model->graph, &settings, &model->tucker, error);
+  if (status == DQ_OK && !model->tucker.decomposed) status = replace_by_copy(model, file, error);
   status = dq_api_end(model, DQ_TRANSFORM_TUCKER, status, error);
   dq_verdict verdict = {0};
   if (status == DQ_OK) status = judge(model, original, &given, &settings, &request, &verdict, error);

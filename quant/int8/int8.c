@@ -5,6 +5,7 @@
 
 #include "lib/schedule/check_nodes.h"
 #include "lib/document/lower_opset.h"
+#include "lib/document/widen_half.h"
 #include "lib/graph/patterns.h"
 #include "lib/ops/operator_names.h"
 #include "quant/amp/amp.h"
@@ -22,6 +23,13 @@ bool dq_int8_is_quantized(const dq_graph *graph) {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
       if (!strcmp(graph->nodes[n]->op_type, names[i])) return true;
   return false;
+}
+
+dq_status dq_int8_widen(dq_graph **wide, const dq_graph *graph, const dq_context *context, dq_error *error) {
+  bool widened;
+  if (!dq_int8_is_quantized(graph)) return dq_widen_half(wide, &widened, graph, "quantization", context, error);
+  *wide = dq_graph_copy(graph);
+  return *wide ? DQ_OK : dq_fail_memory(error, 0);
 }
 
 // What the model came from, and how pictures were made its input. Constants per patient belong to the

@@ -128,6 +128,9 @@ dq_int8_options dq_int8_defaults(void);
 // Whether a graph has operators of quantization, such as QuantizeLinear, already.
 bool dq_int8_is_quantized(const dq_graph *graph);
 
+// What quantization starts from: dq_widen_half of the graph, or a plain copy where dq_int8_is_quantized.
+dq_status dq_int8_widen(dq_graph **wide, const dq_graph *graph, const dq_context *context, dq_error *error);
+
 // The precisions of the layers of a report that `graph`, the network before quantization, has, as options->precision
 // takes them; layers that quantization added, such as the factors behind a head, are left out. *map is in the arena;
 // its names belong to the report. DQ_SYSTEM: there is no memory.

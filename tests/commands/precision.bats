@@ -121,3 +121,24 @@ hint: $2}"
   int8 5 --precision missing.json
   int8 5 --save-precision missing/p.json
 }
+
+@test "float16 networks are widened before they are quantized and decomposed, and keep inputs and outputs" {
+  gives 0 dq-amp "$models/small.onnx" -o ends.onnx
+  gives 0 dq-amp "$models/small.onnx" -o whole.onnx --half-io
+  for name in ends whole; do
+    gives 0 dq-int8 $name.onnx --data "npy:$x" -o int8.onnx
+    has "dq-int8: $name.onnx: 1536 weights in float16 are widened to float32 before quantization"
+    [[ $stderr != *"nothing to do"* ]]
+    gives 0 dq-report int8.onnx --ref $name.onnx --data "npy:$x" --min-sqnr 30
+    gives 0 dq-tucker $name.onnx --ratio 0.9 --force --untimed -o tucker.onnx
+    has "dq-tucker: $name.onnx: 1536 weights in float16 are widened to float32 before decomposition"
+    gives 0 dq-report tucker.onnx --ref $name.onnx --data "npy:$x"
+  done
+  for name in int8 tucker; do
+    gives 3 dq-run $name.onnx --input "x=$x"
+    has "input 'x' is of type float32, expected float16"
+  done
+  gives 0 dq-int8 whole.onnx --data "npy:$x" -o same.onnx --exclude '*'
+  has "whole.onnx: nothing to do"
+  cmp same.onnx whole.onnx
+}
