@@ -4,7 +4,7 @@
 #include "cmd/shared/hook.h"
 #include "cmd/options/options_rows.h"
 #include "cmd/shared/verdict_check.h"
-#include "lib/onnx/onnx.h"
+#include "cmd/shared/write_model.h"
 #include "lib/document/origin.h"
 #include "lib/render/report.h"
 #include "lib/report/report_amp.h"
@@ -304,8 +304,7 @@ static dq_status convert(work *w, dq_error *error) {
   DQ_TRY(dq_complete_shapes(&w->settings.shapes, w->graph, w->data, w->arena, error));
   dq_status status = dq_amp_apply(w->graph, &w->settings, &w->report, w->context, error);
   if (status != DQ_OK) return dq_error_prefix(error, status, "%s", model);
-  DQ_TRY(dq_onnx_save(w->graph, path, error));
-  DQ_TRY(dq_verify_model(path, w->context, error));
+  DQ_TRY(dq_write_model(w->original, w->graph, path, w->context, error));
   if (w->report.nothing_to_do) dq_message(w->context, DQ_NOTE, "%s: nothing to do, no node becomes float16", model);
   if (w->report.guarded && options->input_max == DQ_AMP_INPUT_MAX)
     dq_message(w->context, DQ_NOTE,

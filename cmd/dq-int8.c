@@ -1,15 +1,12 @@
 // dq-int8: affine INT8 quantization.
-#include <string.h>
 
-#include "calib/calib.h"
 #include "cmd/int8_report.h"
 #include "cmd/shared/command.h"
 #include "cmd/shared/data.h"
 #include "cmd/shared/hook.h"
 #include "cmd/options/options_rows.h"
 #include "cmd/shared/verdict_check.h"
-#include "lib/eval/decode.h"
-#include "lib/onnx/onnx.h"
+#include "cmd/shared/write_model.h"
 #include "lib/session/batch.h"
 #include "lib/document/origin.h"
 #include "quant/search/agreement.h"
@@ -32,8 +29,7 @@ typedef struct int8_options {
   dq_option_list exclude, only, operators, shapes;
 } int8_options;
 
-enum { ACTIVATIONS_U8, ACTIVATIONS_S8 };
-enum { FORMAT_QDQ, FORMAT_QOPERATOR };
+enum { ACTIVATIONS_U8, ACTIVATIONS_S8, FORMAT_QDQ = 0, FORMAT_QOPERATOR };
 
 DQ_TABLE_CHOICES(table_format, dq_calibration_table_format_at)
 DQ_TABLE_CHOICES(method, dq_observer_at)
@@ -398,15 +394,14 @@ static dq_status finish(work *w, dq_error *error) {
   if (hook != DQ_OK) return *error = reason, hook;
   if (w->data && report->quantized) dq_verdict_advise(&w->report.verdict, w->options, w->context);
   if (judged) DQ_TRY(dq_verdict_check(&w->report.verdict, &w->conversion.bounds, path, error));
-  if (!dq_option_given(w->options, "max-drop")) return DQ_OK;
-  return dq_accuracy_check_drop(&w->check, w->options->max_drop, path, error);
+  bool bounded = dq_option_given(w->options, "max-drop");
+  return bounded ? dq_accuracy_check_drop(&w->check, w->options->max_drop, path, error) : DQ_OK;
 }
 
 static dq_status write_all(work *w, dq_error *error) {
-  const char *path = w->options->output.output;
   if (!dq_command_writes(w->context)) return DQ_OK;
-  DQ_TRY(dq_onnx_save(is_changed(&w->report) ? w->made : w->file, path, error));
-  DQ_TRY(dq_verify_model(path, w->context, error));
+  const dq_graph *made = is_changed(&w->report) ? w->made : w->file;
+  DQ_TRY(dq_write_model(w->file, made, w->options->output.output, w->context, error));
   return dq_int8_files_write(&w->files, &w->report, w->arena, error);
 }
 

@@ -4,6 +4,7 @@
 #include "cmd/shared/accuracy_check.h"
 #include "cmd/shared/command.h"
 #include "cmd/shared/data.h"
+#include "cmd/shared/write_model.h"
 #include "cmd/options/options_rows.h"
 #include "lib/document/origin.h"
 #include "lib/eval/decode.h"
@@ -173,7 +174,7 @@ static dq_status conclude(work *w, dq_error *error) {
                    found->control.low, found->control.high, w->cache ? w->cache : "no file (--cache)");
   const dq_mix_point *answer = &found->points[found->answer];
   DQ_TRY(store(w, w->answer, &answer->map, error));
-  DQ_TRY(dq_verify_model(path, w->context, error));
+  DQ_TRY(dq_write_model(w->original, w->answer, path, w->context, error));
   DQ_TRY(print_report(w, error));
   if (found->held) return DQ_OK;
   dq_fail(error, DQ_CONDITION, "no measured point is within the bounds; the answer loses %.4g points", answer->drop);

@@ -8,6 +8,7 @@
 #include "cmd/shared/hook.h"
 #include "cmd/options/options_rows.h"
 #include "cmd/shared/verdict_check.h"
+#include "cmd/shared/write_model.h"
 #include "decomp/tucker/ranks_file.h"
 #include "decomp/search/tucker_retrain.h"
 #include "decomp/search/tucker_search.h"
@@ -15,7 +16,6 @@
 #include "lib/session/batch.h"
 #include "lib/document/origin.h"
 #include "lib/document/widen_half.h"
-#include "lib/onnx/onnx.h"
 #include "lib/report/report_accuracy.h"
 #include "lib/report/report_tucker.h"
 #include "lib/report/report_verdict.h"
@@ -320,8 +320,7 @@ static dq_status write_model(void *user, const dq_graph *graph, const dq_tucker_
   const work *w = user;
   const char *path = w->options->output.output;
   bool ranks = w->options->save_ranks || dq_tucker_has_times(report);
-  DQ_TRY(dq_onnx_save(report->decomposed ? graph : w->file, path, error));
-  DQ_TRY(dq_verify_model(path, w->context, error));
+  DQ_TRY(dq_write_model(w->file, report->decomposed ? graph : w->file, path, w->context, error));
   return ranks ? dq_ranks_save(default_ranks_path(w), report, error) : DQ_OK;
 }
 

@@ -131,3 +131,20 @@ LINES
   gives 3 dq-run open.onnx --data npy:sound.npy --shape x=N,40,70
   has "the array's shape is 9x40x60, the model wants Nx40x70"
 }
+
+@test "a converted file that is larger than its model: one note with the bytes, the weights and the nodes" {
+  {
+    echo "input x -1 3 8 8"
+    echo "a0 = Conv x w(4,3,1,1) b(4)"
+    for i in {1..60}; do echo "a$i = Conv a$((i - 1)) w(4,4,1,1) b(4)"; done
+    echo "output a60 -1 4 8 8"
+  } | model many
+  gives 0 dq-int8 many.onnx --data npy:x.npy --all-int8 -o int8.onnx
+  local sizes
+  sizes=$(stat -c %s int8.onnx many.onnx | awk '{ b[NR] = $1 } END { printf "%.1f KiB in place of %.1f KiB (%.0f %%)", b[1] / 1024, b[2] / 1024, 100 * b[1] / b[2] }')
+  [ "$(grep -c 'is larger than its model' <<<"$stderr")" -eq 1 ]
+  has "dq-int8: int8.onnx is larger than its model, $sizes: weights take "
+  has "nodes in place of 61"
+  gives 0 dq-amp many.onnx -o half.onnx
+  [[ $stderr != *"is larger"* ]]
+}
