@@ -12,7 +12,6 @@
 #include "decomp/tucker/ranks_file.h"
 #include "decomp/search/tucker_retrain.h"
 #include "decomp/search/tucker_search.h"
-#include "lib/eval/decode.h"
 #include "lib/session/batch.h"
 #include "lib/document/origin.h"
 #include "lib/document/widen_half.h"

@@ -90,10 +90,9 @@ static const uint64_t without_products =
     DQ_EMIT_BIT(SIGNED_PAIRS) | DQ_EMIT_BIT(HIGH) | DQ_EMIT_BIT(SCALE) | DQ_EMIT_BIT(POWER);
 
 // Further helpers that take nothing of <math.h>.
-static const uint64_t without_math = DQ_EMIT_BIT(UNIT) | DQ_EMIT_BIT(HALF) | DQ_EMIT_BIT(FROM_HALF) |
-                                     DQ_EMIT_BIT(TO_HALF) | DQ_EMIT_BIT(HALF_ABOVE) | DQ_EMIT_BIT(SATURATED) |
-                                     DQ_EMIT_BIT(NARROW) | DQ_EMIT_BIT(NARROW_64) | DQ_EMIT_BIT(ODD_HALF) |
-                                     DQ_EMIT_BIT(CUBIC);
+static const uint64_t without_math =
+    DQ_EMIT_BIT(UNIT) | DQ_EMIT_BIT(HALF) | DQ_EMIT_BIT(FROM_HALF) | DQ_EMIT_BIT(TO_HALF) | DQ_EMIT_BIT(HALF_ABOVE) |
+    DQ_EMIT_BIT(SATURATED) | DQ_EMIT_BIT(NARROW) | DQ_EMIT_BIT(NARROW_64) | DQ_EMIT_BIT(ODD_HALF) | DQ_EMIT_BIT(CUBIC);
 
 static void print_helpers(FILE *to, const dq_codegen *made, const dq_codegen_parts *parts) {
   const uint64_t others = parts->helpers & ~without_products & ~(DQ_EMIT_BIT(MATH));

@@ -8,8 +8,8 @@
 #include "lib/document/origin.h"
 
 // Attributes that name an element type of ONNX.
-static const char *const type_attributes[] = {"to", "dtype", "output_dtype", "output_datatype", "softmax_precision",
-                                              "stash_type", "precision"};
+static const char *const type_attributes[] = {
+    "to", "dtype", "output_dtype", "output_datatype", "softmax_precision", "stash_type", "precision"};
 
 enum { IDENTITY = 1 }; // mark of a Cast that is none once float16 is float32
 

@@ -70,8 +70,7 @@ static dq_graph *widened(const dq_graph *graph, bool expected) {
 static void assert_widened(const dq_tensor *full, const dq_tensor *half) {
   assert_int_equal(full->type, DQ_F32);
   assert_true(dq_tensor_same_shape(full, half));
-  for (int64_t i = 0; i < dq_tensor_count(half); i++)
-    assert_true(dq_tensor_get(full, i) == dq_tensor_get(half, i));
+  for (int64_t i = 0; i < dq_tensor_count(half); i++) assert_true(dq_tensor_get(full, i) == dq_tensor_get(half, i));
 }
 
 static int count_casts(const dq_graph *graph) {
