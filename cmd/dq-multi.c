@@ -364,7 +364,7 @@ static double processor_seconds(void) {
 static dq_status run_together(dq_multi_run *run, const multi_options *options, dq_arena *arena, dq_error *error) {
   dq_arrival_trace trace;
   dq_arrival_options arrivals = {.duration = options->duration, .requests = options->requests};
-  if (!options->duration && !options->requests && !options->trace) arrivals.duration = DURATION;
+  if (options->duration == 0 && !options->requests && !options->trace) arrivals.duration = DURATION;
   if (options->trace) {
     DQ_TRY(read_trace(&trace, run, options->trace, arena, error));
     arrivals.trace = &trace;

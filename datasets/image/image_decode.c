@@ -88,7 +88,9 @@ static void (*const stbi__YCbCr_to_RGB_row)(uint8_t *, const uint8_t *, const ui
 // are reported at the end of the file, so that one is not restored.
 #pragma GCC diagnostic ignored "-Wunused-function"
 #pragma GCC diagnostic push
+#ifndef __clang__ // which does not know it
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 #define memcpy copy_bytes
 #include <stb/stb_image.h>
 #undef memcpy

@@ -60,7 +60,7 @@ static dq_status open_queue(dq_queue *queue, dq_engine *engine, const dq_queue_o
   if (policy < 0) return fail_policy(given.policy, error);
   int threads = dq_job_threads_find(given.threads ? given.threads : "one");
   if (threads < 0) return dq_fail(error, DQ_USAGE, "threads is '%.100s', expected one, all or auto", given.threads);
-  queue->threads = threads;
+  queue->threads = (dq_job_threads)threads;
   dq_multi_options settings = {.workers = given.workers ? given.workers : dq_pool_threads(engine->context.pool),
                                .policy = dq_job_policy_at(policy),
                                .job_time = given.job_time,

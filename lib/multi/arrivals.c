@@ -210,7 +210,7 @@ static int64_t take_held(arrival_run *load, arrival_sender *from) {
 
 // A request of the sender has ended: its slot takes the next one, or is free. Under the lock.
 static void go_on(arrival_run *load, arrival_sender *from, arrival_slot *slot) {
-  const bool sends = !load->sources[slot->source].rate && !load->options->trace && may_send(load, from);
+  const bool sends = load->sources[slot->source].rate == 0 && !load->options->trace && may_send(load, from);
   if (sends) {
     from->sent++;
     load->records[slot->source].sent++;
@@ -399,7 +399,7 @@ static void start(arrival_run *load) {
     arrival_sender *from = &load->senders[i];
     from->next = load->start;
     pthread_mutex_lock(&load->lock);
-    if (!load->sources[from->source].rate && !trace) arrive(load, from, dq_nanoseconds());
+    if (load->sources[from->source].rate == 0 && !trace) arrive(load, from, dq_nanoseconds());
     pthread_mutex_unlock(&load->lock);
   }
 }

@@ -8,7 +8,7 @@
 #include "lib/train/training_graph.h"
 
 // Scores that went through a LogSoftmax are scores still; a Softmax is named by its row.
-static int output_of(const dq_graph *graph) {
+static enum dq_teacher_output output_of(const dq_graph *graph) {
   const dq_node *last = graph->outputs[0]->producer;
   const dq_operator *row = last ? dq_operator_find(last->domain, last->op_type) : NULL;
   return row && row == dq_operator_find("", "Softmax") ? DQ_TEACHER_SHARES : DQ_TEACHER_SCORES;

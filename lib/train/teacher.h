@@ -9,7 +9,7 @@ typedef struct dq_teacher {
   dq_session session;
   double temperature;
   int outputs; // of the network; those of the features come behind them
-  enum {
+  enum dq_teacher_output {
     DQ_TEACHER_VALUES, // the targets are output 0
     DQ_TEACHER_SCORES, // output 0 has scores y of classes; the targets are softmax(y / T)
     DQ_TEACHER_SHARES  // output 0 is the result p of a Softmax; the targets are softmax(log(p) / T)

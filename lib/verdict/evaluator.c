@@ -121,7 +121,7 @@ static dq_status name_compared(dq_evaluator *evaluator, const dq_graph *graph, d
   return DQ_OK;
 }
 
-static bool is_float(dq_dtype type) { return type == DQ_F32 || type == DQ_F16 || type == DQ_F64; }
+static bool is_float(int type) { return type == DQ_F32 || type == DQ_F16 || type == DQ_F64; }
 
 // Lists the features of outputs of few numbers, whose error depends on chance otherwise.
 static void list_features(dq_evaluator *evaluator, const dq_tensor *tensors) {

@@ -28,7 +28,7 @@ static void add_neighbours(const filter_row *row, int i, int from, int end, bool
   for (int j = from; j < end; j++) {
     double over = sign * (double)weights[j] - left;
     bool counted = !both & (fabsf(weights[j]) > half);
-    cost[j] += (over > 0) & !counted ? over * over * unit : 0;
+    cost[j] += ((over > 0) & !counted) ? over * over * unit : 0;
   }
 }
 

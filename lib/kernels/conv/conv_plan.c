@@ -47,7 +47,7 @@ static const dq_conv_algorithm *tuned(const dq_conv_plan *plan, const dq_conv_al
 
 static void choose(dq_conv_plan *plan) {
   plan->flat = dq_conv_is_pointwise(&plan->shape);
-  dq_conv_choice choice = plan->shape.algorithm;
+  dq_conv_choice choice = (dq_conv_choice)plan->shape.algorithm;
   const dq_conv_algorithm *asked = algorithms[choice];
   if (asked) plan->shape.tuning = (dq_conv_tuning){0};
   plan->algorithm = asked && asked->applicable(plan) ? asked : tuned(plan, cheapest(plan, choice == DQ_CONV_SAME_BITS));

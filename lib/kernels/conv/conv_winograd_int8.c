@@ -14,7 +14,7 @@
 #include "lib/kernels/conv/conv_winograd_int8.h"
 
 // Largest magnitude of an output: times 2^2 or 2^6 it must fit int32.
-static int64_t most(int size) { return (1ll << (size == 2 ? 29 : 25)) - 1; }
+static int64_t most(int size) { return (INT64_C(1) << (size == 2 ? 29 : 25)) - 1; }
 
 static bool natural(const dq_conv_plan *plan) {
   const dq_conv_int8_parameters *q = &plan->int8;
