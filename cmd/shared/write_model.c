@@ -27,7 +27,7 @@ static int64_t size_of(const char *path, int64_t weights) {
   return bytes >= 0 && bytes < weights ? weights : bytes;
 }
 
-static void note_growth(const dq_graph *original, const dq_graph *made, const char *path, const dq_context *context) {
+void dq_note_growth(const dq_graph *original, const dq_graph *made, const char *path, const dq_context *context) {
   int64_t weights[] = {weights_of(original), weights_of(made)};
   int64_t before = size_of(original->path, weights[0]), after = size_of(path, weights[1]);
   if (before <= 0 || after <= before + LITTLE) return;
@@ -42,6 +42,6 @@ dq_status dq_write_model(const dq_graph *original, const dq_graph *made, const c
                          dq_error *error) {
   DQ_TRY(dq_onnx_save(made, path, error));
   DQ_TRY(dq_verify_model(path, context, error));
-  note_growth(original, made, path, context);
+  dq_note_growth(original, made, path, context);
   return DQ_OK;
 }

@@ -55,6 +55,7 @@ struct arrival_run {
   int64_t *turns;                    // by source: requests that took a sample
   int64_t traced;                    // lines of the trace that have arrived
   bool closing;
+  bool lasts;       // requests come by rate or trace, if only behind the end, or no network has a sender
   dq_status status; // the first failure of the load itself
   dq_error error;
 };
@@ -310,14 +311,15 @@ static void advance(arrival_run *load, arrival_sender *from) {
   else load->traced++;
 }
 
-// Sends what is due, under the lock. Returns whether requests are still to come: by rate or trace, or behind those that
-// have not ended.
+// Sends what is due, under the lock. Returns whether the run goes on: requests are still to come by rate or trace, or
+// behind those that have not ended, or no network has a sender.
 static bool send_due(arrival_run *load) {
   for (;;) {
     int64_t arrival = INT64_MAX;
     arrival_sender *next = load->closing ? NULL : next_arrival(load, &arrival);
     load->due = next && arrival < load->end ? arrival : INT64_MAX;
-    if (load->due > dq_nanoseconds()) return next || (load->end < INT64_MAX && load->running);
+    load->lasts = next || (!load->sender_count && load->end < INT64_MAX);
+    if (load->due > dq_nanoseconds()) return load->lasts || (load->end < INT64_MAX && load->running);
     arrive(load, next, arrival);
     advance(load, next);
   }
@@ -332,10 +334,10 @@ static void send_between(void *user) {
   pthread_mutex_unlock(&load->lock);
 }
 
-// Until `time`, or until no request runs any more where none is still to come by rate or trace.
+// Until `time`, or until no request runs any more where nothing else makes the run last.
 static void sleep_until(arrival_run *load, int64_t time) {
   struct timespec until = {.tv_sec = time / 1000000000, .tv_nsec = time % 1000000000};
-  if (load->due != INT64_MAX) { // a signal, such as that which asks to stop, ends this sleep
+  if (load->lasts) { // a signal, such as that which asks to stop, ends this sleep
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
     return;
   }

@@ -47,7 +47,7 @@ refused() {
 4 if node 'choice': operator If (opset 13) is not supported
 4 loop node 'repeat': operator Loop (opset 13) is not supported
 4 scan node 'walk': operator Scan (opset 13) is not supported
-4 function node 'twice': operator Twice of domain 'local' is not supported
+4 function node 'twice': Twice of domain 'local' is a function of the model, and functions are not run
 4 bfloat16 input 'x' has elements of type bfloat16, which is not supported
 2 sequences input 'x': dimension 1 ('length') is not known
 3 cycle node 'add' is part of a cycle or depends on one

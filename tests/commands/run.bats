@@ -88,8 +88,8 @@ load common
   has "input 'x'"
   gives 5 dq-run "$models/small.onnx" --input missing.npy
   has "missing.npy: No such file or directory"
-  gives 5 dq-run "$models/small.onnx" --input "$x" --save-output missing
-  has "missing/y.npy: No such file or directory"
+  gives 5 dq-run "$models/small.onnx" --input "$x" --save-output "$x/folder"
+  has "Not a directory"
 }
 
 @test "a closed pipe ends quietly" {
