@@ -175,7 +175,7 @@ static dq_status conclude(work *w, dq_error *error) {
   const dq_mix_point *answer = &found->points[found->answer];
   DQ_TRY(store(w, w->answer, &answer->map, error));
   DQ_TRY(dq_verify_model(path, w->context, error));
-  dq_note_growth(w->original, w->answer, path, w->context);
+  dq_note_growth(w->file, w->answer, path, w->context);
   DQ_TRY(print_report(w, error));
   if (found->held) return DQ_OK;
   dq_fail(error, DQ_CONDITION, "no measured point is within the bounds; the answer loses %.4g points", answer->drop);

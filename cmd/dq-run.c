@@ -103,32 +103,30 @@ static dq_status run_suite(const run_options *options, const dq_context *context
 
 // ---- Outputs ----
 
-// Writes the outputs into the folder of --save-output; what is needed for their names is in the arena.
-static dq_status write_outputs(const run_options *options, const dq_plan *plan, const dq_tensor *outputs, int64_t index,
-                               dq_arena *arena, dq_error *error) {
+// Makes the folder of --save-output. *files becomes, in the arena, the name of a file for each output, without a
+// suffix; NULL: outputs are not saved.
+static dq_status open_folder(const run_options *options, const dq_plan *plan, dq_arena *arena, const char ***files,
+                             dq_error *error) {
   int count = dq_plan_output_count(plan);
-  const char **names = DQ_NEW_ARRAY(arena, count, const char *), **files;
+  *files = NULL;
+  if (!options->save_output) return DQ_OK;
+  DQ_TRY(dq_make_folder(options->save_output, error));
+  const char **names = DQ_NEW_ARRAY(arena, count, const char *);
   if (!names) return dq_fail_memory(error, (size_t)count * sizeof *names);
   for (int i = 0; i < count; i++) names[i] = dq_plan_output_name(plan, i);
-  DQ_TRY(dq_output_names(names, count, arena, &files, error));
-  for (int i = 0; i < count; i++) {
+  return dq_output_names(names, count, arena, files, error);
+}
+
+// Writes `count` outputs to `files`, names of open_folder; index: of the picture, -1: there is none.
+static dq_status save_outputs(const run_options *options, const char *const *files, const dq_tensor *outputs, int count,
+                              int64_t index, dq_error *error) {
+  for (int i = 0; files && i < count; i++) {
     char path[4096];
     if (index < 0) snprintf(path, sizeof path, "%s/%s.npy", options->save_output, files[i]);
     else snprintf(path, sizeof path, "%s/%06" PRId64 "_%s.npy", options->save_output, index, files[i]);
     DQ_TRY(dq_npy_write(path, &outputs[i], error));
   }
   return DQ_OK;
-}
-
-static dq_status save_outputs(const run_options *options, const dq_plan *plan, const dq_tensor *outputs, int64_t index,
-                              dq_error *error) {
-  if (!options->save_output) return DQ_OK;
-  DQ_TRY(dq_make_folder(options->save_output, error));
-  dq_arena *arena = dq_arena_new(NULL);
-  dq_status status =
-      arena ? write_outputs(options, plan, outputs, index, arena, error) : dq_fail_memory(error, sizeof(void *));
-  dq_arena_free(arena);
-  return status;
 }
 
 // Classifier: one vector of scores per picture.
@@ -285,8 +283,10 @@ static dq_status give_outputs(const run_options *options, const dq_plan *plan, d
   dq_tensor *outputs = DQ_NEW_ARRAY(arena, count, dq_tensor);
   if (!outputs) return dq_fail_memory(error, (size_t)count * sizeof *outputs);
   for (int i = 0; i < count; i++) outputs[i] = *dq_plan_output(plan, i);
+  const char **files;
+  DQ_TRY(open_folder(options, plan, arena, &files, error));
   DQ_TRY(print_outputs(options, plan, outputs, NULL, error));
-  return save_outputs(options, plan, outputs, -1, error);
+  return save_outputs(options, files, outputs, count, -1, error);
 }
 
 // One way to compute convolutions: the one asked for, or the usual.
@@ -328,6 +328,7 @@ typedef struct pictures_job {
   dq_data *data;
   dq_tensor *alone;   // by value index of the graph: as one picture gives it
   dq_tensor *outputs; // of one picture
+  const char **files; // of open_folder
   const dq_graph *graph;
 } pictures_job;
 
@@ -339,7 +340,8 @@ static dq_status open_outputs(pictures_job *job, dq_arena *arena, dq_error *erro
     return DQ_UNSUPPORTED;
   }
   job->outputs = DQ_NEW_ARRAY(arena, job->graph->output_count, dq_tensor);
-  return job->outputs ? DQ_OK : dq_fail_memory(error, sizeof *job->outputs);
+  if (!job->outputs) return dq_fail_memory(error, sizeof *job->outputs);
+  return open_folder(job->options, job->runner.session.plan, arena, &job->files, error);
 }
 
 static dq_status give_picture(pictures_job *job, int64_t picture, const dq_sample_info *info, dq_error *error) {
@@ -353,7 +355,8 @@ static dq_status give_picture(pictures_job *job, int64_t picture, const dq_sampl
   if (info->label >= 0) printf(" (label %" PRId64 ")", info->label);
   printf("\n");
   DQ_TRY(print_outputs(job->options, plan, job->outputs, job->data, error));
-  return save_outputs(job->options, plan, job->outputs, job->runner.first + picture, error);
+  int64_t index = job->runner.first + picture;
+  return save_outputs(job->options, job->files, job->outputs, dq_plan_output_count(plan), index, error);
 }
 
 static dq_status run_batch(pictures_job *job, int64_t first, dq_sample_info *infos, dq_error *error) {

@@ -1,6 +1,7 @@
 // Functions that steps share.
 #include <string.h>
 
+#include "lib/base/sizes.h"
 #include "lib/codegen/codegen_internal.h"
 #include "lib/codegen/function_text.h"
 
@@ -465,7 +466,7 @@ static const struct {
 static void print_functions(FILE *to, uint64_t helpers) {
   if (helpers & REST_USERS)
     fputs("#define DQ_EXP_MAGIC 12582912.0f /* adding it leaves round(n) in the low bits of the mantissa */\n", to);
-  for (size_t i = 0; i < sizeof own_functions / sizeof *own_functions; i++)
+  for (int i = 0; i < DQ_COUNT(own_functions); i++)
     if (helpers & own_functions[i].users) copy_function(to, own_functions[i].name);
 }
 

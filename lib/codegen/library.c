@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/sizes.h"
 #include "lib/codegen/codegen_internal.h"
 
 static const struct {
@@ -16,7 +17,7 @@ static const struct {
                  {"cos", 1},  {"cosh", 1},  {"erf", 1},    {"erfc", 1},  {"exp", 1},    {"exp2", 1},  {"expm1", 1},
                  {"log", 1},  {"log10", 1}, {"log1p", 1},  {"log2", 1},  {"lgamma", 1}, {"sin", 1},   {"sinh", 1},
                  {"tan", 1},  {"tanh", 1},  {"tgamma", 1}, {"atan2", 2}, {"hypot", 2},  {"pow", 2}};
-enum { FUNCTIONS = sizeof functions / sizeof *functions };
+enum { FUNCTIONS = DQ_COUNT(functions) };
 _Static_assert(2 * FUNCTIONS <= 64, "the functions for float and double are a set of 64 bits");
 
 static bool is_word(char c) {

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "lib/base/sizes.h"
 #include "lib/schedule/infer.h"
 
 static bool is_not_float32(int type) { return type != DQ_F32; }
@@ -23,7 +24,7 @@ static const struct {
              {"ReverseSequence", is_bfloat16, 0}, {"Unique", is_bfloat16, 0}};
 
 static bool type_needs_newer(const dq_graph *graph, const dq_node *node, const dq_tensor *tensors) {
-  for (size_t i = 0; i < sizeof grown / sizeof *grown; i++) {
+  for (int i = 0; i < DQ_COUNT(grown); i++) {
     if (strcmp(node->op_type, grown[i].op_type)) continue;
     const dq_value *input = dq_node_input(node, grown[i].input);
     int type = !input ? 0 : input->constant ? input->constant->type : input->type;
@@ -33,14 +34,8 @@ static bool type_needs_newer(const dq_graph *graph, const dq_node *node, const d
   return false;
 }
 
-static bool has_body(const dq_node *node) {
-  for (int i = 0; i < node->attribute_count; i++)
-    if (node->attributes[i].type == DQ_ATTRIBUTE_GRAPH) return true;
-  return false;
-}
-
 static bool needs_newer(const dq_graph *graph, const dq_node *node, const dq_tensor *tensors) {
-  if (has_body(node)) return true;
+  if (dq_node_has_body(node)) return true;
   if (node->domain[0]) return false;
   if (dq_node_is(node, "SwiGLU") || (dq_node_is(node, "SpaceToDepth") && dq_node_attribute(node, "mode"))) return true;
   return type_needs_newer(graph, node, tensors) || is_6_bits((int)dq_node_int(node, "to", 0)) ||

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/base/half.h"
+#include "lib/base/sizes.h"
 #include "lib/document/origin.h"
 
 // Attributes that name an element type of ONNX.
@@ -27,7 +28,7 @@ static bool is_half_tensor(const dq_tensor *tensor) { return tensor && tensor->t
 
 static bool is_half_type(const dq_attribute *attribute) {
   if (attribute->type != DQ_ATTRIBUTE_INT || attribute->i != DQ_F16) return false;
-  for (size_t i = 0; i < sizeof type_attributes / sizeof *type_attributes; i++)
+  for (int i = 0; i < DQ_COUNT(type_attributes); i++)
     if (!strcmp(attribute->name, type_attributes[i])) return true;
   return false;
 }
@@ -45,11 +46,7 @@ static bool has_half(const dq_graph *graph) {
   return false;
 }
 
-static bool stays_half(const dq_node *node) {
-  for (int i = 0; i < node->attribute_count; i++)
-    if (node->attributes[i].type == DQ_ATTRIBUTE_GRAPH) return true;
-  return dq_node_is(node, "BitCast");
-}
+static bool stays_half(const dq_node *node) { return dq_node_has_body(node) || dq_node_is(node, "BitCast"); }
 
 // A node whose types cannot be changed, or NULL.
 static const dq_node *find_obstacle(const dq_graph *graph) {

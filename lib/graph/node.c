@@ -25,6 +25,12 @@ bool dq_node_is_any(const dq_node *node, const char *const *op_types) {
   return false;
 }
 
+bool dq_node_has_body(const dq_node *node) {
+  for (int i = 0; i < node->attribute_count; i++)
+    if (node->attributes[i].type == DQ_ATTRIBUTE_GRAPH) return true;
+  return false;
+}
+
 const dq_attribute *dq_node_attribute(const dq_node *node, const char *name) {
   for (int i = 0; i < node->attribute_count; i++)
     if (!strcmp(node->attributes[i].name, name)) return &node->attributes[i];

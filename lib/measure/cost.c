@@ -192,12 +192,6 @@ static dq_status cost_of_node(analysis *a, const dq_node *node, dq_cost_node *ro
   return DQ_OK;
 }
 
-static bool has_body(const dq_node *node) {
-  for (int i = 0; i < node->attribute_count; i++)
-    if (node->attributes[i].type == DQ_ATTRIBUTE_GRAPH) return true;
-  return false;
-}
-
 static dq_status fill_row(analysis *a, int n, dq_error *error) {
   const dq_node *node = a->graph->nodes[n];
   dq_cost *cost = a->cost;
@@ -225,8 +219,8 @@ static dq_status fill_row(analysis *a, int n, dq_error *error) {
   cost->macs_complete &= row->macs_known;
   cost->activation_bytes = add_clamped(cost->activation_bytes, row->activation_bytes);
   cost->unsupported += row->problem != NULL;
-  cost->bodies |= has_body(node);
-  row->incomplete |= !row->macs_known || has_body(node);
+  cost->bodies |= dq_node_has_body(node);
+  row->incomplete |= !row->macs_known || dq_node_has_body(node);
   cost->incomplete += row->incomplete;
   return DQ_OK;
 }

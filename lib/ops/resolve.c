@@ -54,17 +54,11 @@ static dq_status check_attributes(const dq_node *node, const dq_operator *row, c
   return DQ_OK;
 }
 
-static bool has_body(const dq_node *node) {
-  for (int i = 0; i < node->attribute_count; i++)
-    if (node->attributes[i].type == DQ_ATTRIBUTE_GRAPH) return true;
-  return false;
-}
-
 static dq_status unsupported_operator(const dq_graph *graph, const dq_node *node, dq_error *error) {
   if (!node->domain[0] || !strcmp(node->domain, "ai.onnx")) {
     dq_fail(error, DQ_UNSUPPORTED, "operator %s (opset %" PRId64 ") is not supported", node->op_type,
             dq_graph_opset(graph, ""));
-    if (has_body(node))
+    if (dq_node_has_body(node))
       dq_error_hint(error, "export the network without control flow, or fold it for fixed sizes of inputs, "
                            "as onnxsim does with --overwrite-input-shape");
     return DQ_UNSUPPORTED;

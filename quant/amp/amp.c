@@ -110,9 +110,9 @@ static void warn_of_functions(const dq_graph *graph, const dq_context *context) 
   if (!calls) return;
   dq_message(
       context, DQ_WARNING,
-      "%d node%s function%s of the model, which stay%s in float32; onnx.inliner.inline_local_functions puts their "
+      "functions of the model stay in float32, calls of them: %d; onnx.inliner.inline_local_functions puts their "
       "nodes in place of the calls",
-      calls, calls == 1 ? " calls a" : "s call", calls == 1 ? "" : "s", calls == 1 ? "s" : "");
+      calls);
 }
 
 // Names that nothing has.

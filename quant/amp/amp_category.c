@@ -148,12 +148,6 @@ static bool narrows(const dq_amp_job *job, const dq_node *node) {
   return from != DQ_F32 && from != DQ_F16 && dq_dtype_size(from) > 1;
 }
 
-static bool has_body(const dq_node *node) {
-  for (int i = 0; i < node->attribute_count; i++)
-    if (node->attributes[i].type == DQ_ATTRIBUTE_GRAPH) return true;
-  return false;
-}
-
 // Why a node cannot compute in float16 whatever its category; NULL when it can.
 static const char *obstacle(const dq_amp_job *job, const dq_node *node, const dq_amp_node *entry) {
   if (is_quantized(node) && entry->reason != CHOSEN) return "its input is quantized";
@@ -172,7 +166,7 @@ static void categorize_node(dq_amp_job *job, dq_node *node, dq_amp_node *entry) 
   node->mark = entry->category == DQ_DENY || against ? DQ_AMP_FULL
                : entry->category == DQ_ALLOW         ? DQ_AMP_HALF
                                                      : DQ_AMP_FREE;
-  if (has_body(node)) {
+  if (dq_node_has_body(node)) {
     node->mark = DQ_AMP_FULL;
     entry->unlisted = false;
     entry->reason = "its body is left alone";

@@ -1,39 +1,25 @@
 // What constants beyond either end of float16 do: an epsilon that becomes 0 in front of a division, a mask of -1e9 that
 // becomes infinite, variances that vanish.
 #include <math.h>
-#include <string.h>
 
 #include "lib/base/half.h"
-#include "lib/base/sizes.h"
 #include "quant/amp/amp_internal.h"
+#include "quant/rewrite/divisors.h"
 
 #define LEAST 0x1p-14       // the smallest normal float16
 #define WORST (1.0 / 64)    // a constant that rounding changes by more is not the same number any more
 enum { LONGEST_PATH = 12 }; // nodes between a constant and the division that it guards
 
-// Inputs whose smallness decides the result.
-static const struct {
-  const char *op_type;
-  int input;
-} divisors[] = {{"Div", 1}, {"Mod", 1}, {"Reciprocal", 0}, {"Log", 0}};
-// Operators through which a small number stays one, or becomes its root; a Pow may divide.
-static const char *const carriers[] = {"Sqrt",      "Pow",       "Abs",        "Neg",
-                                       "ReduceMax", "ReduceMin", "ReduceMean", "ReduceSum"};
-
-static bool divides_by(const dq_node *node, const dq_value *value) {
-  for (int d = 0; d < DQ_COUNT(divisors); d++)
-    if (!strcmp(node->op_type, divisors[d].op_type) && dq_node_input(node, divisors[d].input) == value) return true;
-  return false;
-}
+// Operators through which a small number stays one, or becomes its root.
+static const char *const carriers[] = {"Sqrt",      "Pow",        "Abs",       "Neg", "ReduceMax",
+                                       "ReduceMin", "ReduceMean", "ReduceSum", NULL};
 
 static bool carries(const dq_node *node) {
   const dq_operator *row = dq_operator_find(node->domain, node->op_type);
   if (row &&
       (row->bound == DQ_BOUND_COMBINE || row->bound == DQ_BOUND_MOVE || row->bound == DQ_BOUND_JOIN || row->clamp))
     return true;
-  for (int c = 0; c < DQ_COUNT(carriers); c++)
-    if (!strcmp(node->op_type, carriers[c])) return true;
-  return false;
+  return dq_node_is_any(node, carriers);
 }
 
 // The elements of a constant, or of what is computed from constants alone; NULL: another value.
@@ -72,7 +58,7 @@ static dq_status deny_path(dq_amp_job *job, const dq_value *value, int length, b
   static const char reason[] = "guard: divides by a number that may be too small for float16";
   for (int u = 0; length && u < value->user_count; u++) {
     dq_node *user = value->users[u];
-    bool here = divides_by(user, value);
+    bool here = dq_divides_by(user, value);
     if (!here && carries(user) && user->output_count) DQ_TRY(deny_path(job, user->outputs[0], length - 1, &here));
     if (here) DQ_TRY(dq_amp_deny(job, user, reason));
     *found = *found || here;
@@ -85,7 +71,7 @@ static dq_status check_small(dq_amp_job *job, dq_node *node) {
     const dq_value *input = node->inputs[i];
     const dq_tensor *constant = elements_of(job, input);
     if (!constant || !vanishes(constant) || !node->output_count || !node->outputs[0]) continue;
-    bool found = divides_by(node, input);
+    bool found = dq_divides_by(node, input);
     if (!found && carries(node)) DQ_TRY(deny_path(job, node->outputs[0], LONGEST_PATH, &found));
     if (found) DQ_TRY(dq_amp_deny(job, node, "guard: a constant is too small for float16, and a division needs it"));
   }
@@ -126,7 +112,7 @@ static dq_status check_large(dq_amp_job *job, dq_node *node) {
   if (!row || row->clamp || !carries(node) || !node->output_count || !node->outputs[0]) return DQ_OK;
   for (int i = 0; i < node->input_count; i++) {
     const dq_tensor *constant = elements_of(job, node->inputs[i]);
-    if (constant && !divides_by(node, node->inputs[i]) && largest_finite(constant) > (double)DQ_HALF_LARGEST) {
+    if (constant && !dq_divides_by(node, node->inputs[i]) && largest_finite(constant) > (double)DQ_HALF_LARGEST) {
       DQ_TRY(dq_amp_deny(job, node, "guard: a constant is beyond 65504"));
       return deny_readers(job, node->outputs[0], LONGEST_PATH);
     }

@@ -62,9 +62,8 @@ bool dq_amp_reads_any(const dq_node *node);
 // estimate passes 65504, and ALLOW operators whose constant weights float16 would change by more than 1/64. Counts them
 // in report->guarded, and float32 values that are no constants in report->proven, estimated and unbounded; values past
 // 65504 are in none of these. An unbounded value is guarded when it becomes large on noise, on which the network may be
-// run. To be called
-// after dq_amp_categorize; nothing is done with options->unguarded or options->only. DQ_BAD_INPUT: the graph has a
-// cycle; DQ_CANCELLED; DQ_SYSTEM: there is no memory.
+// run. To be called after dq_amp_categorize; nothing is done with options->unguarded or options->only. DQ_BAD_INPUT:
+// the graph has a cycle; DQ_CANCELLED; DQ_SYSTEM: there is no memory.
 dq_status dq_amp_guard(dq_amp_job *job);
 
 // Whether the category of the node lets it compute in float16.

@@ -8,7 +8,7 @@ static bool has_negative_exponent(const dq_node *node) {
 }
 
 bool dq_divides_by(const dq_node *node, const dq_value *value) {
-  static const char *const quotients[] = {"Div", NULL}, *const inverses[] = {"Reciprocal", "Log", NULL},
+  static const char *const quotients[] = {"Div", "Mod", NULL}, *const inverses[] = {"Reciprocal", "Log", NULL},
                            *const powers[] = {"Pow", NULL};
   if (dq_node_is_any(node, quotients)) return dq_node_input(node, 1) == value;
   if (dq_node_input(node, 0) != value) return false;

@@ -5,8 +5,8 @@
 
 #include "lib/graph/graph.h"
 
-// Whether the node divides by the value: Div by its second operand, Reciprocal, Log, or Pow with a constant exponent
-// below 0.
+// Whether the node divides by the value: Div and Mod by their second operand, Reciprocal, Log, or Pow with a constant
+// exponent below 0.
 bool dq_divides_by(const dq_node *node, const dq_value *value);
 
 // Makes the array *divides[value_count of the graph] in the arena, by value index: whether nodes do nothing with a

@@ -1,18 +1,13 @@
 # Several processes of one MPI job: the same bytes as one, and what does not fit. Skipped where there is no MPI.
 load common
+load processes
 
 few=(--freeze '/stem/conv/Conv*' --data synth:shapes,split=train,count=96 --val synth:shapes,count=33 --batch 32 --lr 0.003
   --keep last)
-mpirun=(mpirun --oversubscribe) # more processes than processors
-[ "$(id -u)" != 0 ] || mpirun+=(--allow-run-as-root)
 
 setup() {
   mkdir "$BATS_TEST_TMPDIR/here" && cd "$BATS_TEST_TMPDIR/here" || return
-  command -v mpirun >/dev/null || skip "no mpirun: openmpi-bin is not installed"
-  [[ $(ldd "$build/dq") == *libmpi* ]] || skip "this build has no MPI: libopenmpi-dev was not installed"
-  # Open MPI itself leaks, and takes its locks in more than one order.
-  export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
-  export TSAN_OPTIONS=${TSAN_OPTIONS-}:detect_deadlocks=0:ignore_noninstrumented_modules=1
+  needs_mpi
   shapes=$root/datasets/shapes.onnx
 }
 

@@ -1,14 +1,10 @@
 # Processes of an MPI job that were not given the same work: one sentence, an end, and no file. Skipped without MPI.
 load common
-
-mpirun=(mpirun --oversubscribe)
-[ "$(id -u)" != 0 ] || mpirun+=(--allow-run-as-root)
+load processes
 
 setup() {
   mkdir "$BATS_TEST_TMPDIR/here" && cd "$BATS_TEST_TMPDIR/here" || return
-  command -v mpirun >/dev/null || skip "no mpirun: openmpi-bin is not installed"
-  [[ $(ldd "$build/dq") == *libmpi* ]] || skip "this build has no MPI: libopenmpi-dev was not installed"
-  export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
+  needs_mpi
   cp "$root/datasets/shapes.onnx" m.onnx
   make_models --describe "$root/tests/snapshots/gates.model" other.onnx
   printf '#!/bin/sh\nif [ "$OMPI_COMM_WORLD_RANK" = 0 ]; then eval "$FIRST"; else eval "$SECOND"; fi\n' >each

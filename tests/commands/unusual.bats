@@ -37,7 +37,7 @@ kept_by_others() {
   gives 0 dq-amp "$model" -o amp.onnx
   has "In float16:                  1"
   local compared="dq-amp: the outputs were not compared on noise: ${words%%$'\n'*}"
-  [[ $1 != function ]] || compared="dq-amp: warning: 1 node calls a function of the model, which stays in float32; onnx.inliner.inline_local_functions puts their nodes in place of the calls"$'\n'$compared
+  [[ $1 != function ]] || compared="dq-amp: warning: functions of the model stay in float32, calls of them: 1; onnx.inliner.inline_local_functions puts their nodes in place of the calls"$'\n'$compared
   says "$compared"
   gives 0 dq-tucker "$model" --energy 0.8 --untimed -o tucker.onnx
   has "1 of 1 convolutions decomposed"

@@ -13,6 +13,19 @@ TIMEOUT = 60  # seconds for one request to a process
 Answer = collections.namedtuple("Answer", "status message outputs")  # of dq; status is that of the commands
 
 
+class Choices:
+    """Random choices by self.rng, a generator of numpy."""
+
+    def chance(self, share):
+        return bool(self.rng.random() < share)
+
+    def pick(self, *choices):
+        return choices[int(self.rng.integers(len(choices)))]
+
+    def integer(self, low, high):
+        return int(self.rng.integers(low, high + 1))
+
+
 class Case:
     """A model with arrays for all its inputs, in the order of the model."""
 

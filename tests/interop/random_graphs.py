@@ -6,7 +6,7 @@ random_operators.py. A node that ONNX's own shape inference refuses is left out.
 import numpy as np, onnx
 from onnx import TensorProto, helper, numpy_helper, shape_inference
 
-from random_common import Case
+from random_common import Case, Choices
 
 FLOATS = (np.float32, np.float16, np.float64)
 INTEGERS = (np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64)
@@ -30,7 +30,7 @@ class Value:
     size = property(lambda self: int(np.prod(self.shape, dtype=np.int64)))
 
 
-class Graph:
+class Graph(Choices):
     def __init__(self, rng, opset):
         self.rng, self.opset = rng, opset
         self.nodes, self.constants, self.feeds, self.values, self.open, self.count = [], {}, {}, {}, {}, 0
@@ -38,15 +38,6 @@ class Graph:
         self.plain = self.chance(0.8)  # float32 nearly everywhere
 
     # ---- Random choices ----
-
-    def chance(self, share):
-        return bool(self.rng.random() < share)
-
-    def pick(self, *choices):
-        return choices[int(self.rng.integers(len(choices)))]
-
-    def integer(self, low, high):
-        return int(self.rng.integers(low, high + 1))
 
     def real(self, low, high):
         return float(np.float32(self.rng.uniform(low, high)))

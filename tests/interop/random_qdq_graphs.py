@@ -37,7 +37,7 @@ class Parameters:
         self.dtype, self.scale, self.zero, self.explicit = dtype, scale, zero, explicit
 
 
-class Graph:
+class Graph(common.Choices):
     def __init__(self, rng):
         self.rng, self.opset = rng, OPSETS[rng.integers(len(OPSETS))]
         self.extreme = self.chance(1 / 12)
@@ -45,15 +45,6 @@ class Graph:
         self.values, self.outputs, self.quantized = [], [], []  # outputs: (name, type); quantized: (levels, float, scale)
 
     # ---- Random choices ----
-
-    def chance(self, share):
-        return bool(self.rng.random() < share)
-
-    def pick(self, *choices):
-        return choices[int(self.rng.integers(len(choices)))]
-
-    def integer(self, low, high):
-        return int(self.rng.integers(low, high + 1))
 
     def floats(self, shape, low, high):
         return self.rng.uniform(low, high, shape).astype(np.float32)

@@ -33,6 +33,14 @@ void interface(dq_graph *graph, dq_value *input, dq_value *output) {
   graph->input_count = graph->output_count = 1;
 }
 
+dq_value *integers(dq_graph *graph, const char *name, int type, int rank, const int64_t *dims, double value) {
+  dq_tensor *tensor = dq_tensor_new(graph->arena, type, rank, dims);
+  for (int64_t i = 0; i < dq_tensor_count(tensor); i++) dq_tensor_set(tensor, i, value);
+  dq_value *integer = dq_graph_add_value(graph, name);
+  assert_true(dq_graph_set_constant(graph, integer, tensor));
+  return integer;
+}
+
 dq_node *add(dq_graph *graph, const char *op, int count, dq_value **inputs, const char *to) {
   dq_value *output = dq_graph_add_value(graph, to);
   return dq_graph_add_node(graph, graph->node_count, op, to, count, inputs, 1, &output);

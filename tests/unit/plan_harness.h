@@ -16,11 +16,13 @@ extern dq_context context; // two threads, open between the two functions
 int context_start(void **state);
 int context_end(void **state);
 
-// An empty graph of opset 13, a float32 value with its shape, a constant with a copy of `values`, and a node whose
-// name and output are `to`. The last makes the two the input and the output of the graph.
+// An empty graph of opset 13, a float32 value with its shape, a constant with a copy of `values`, one of another
+// type whose elements are all `value`, and a node whose name and output are `to`. The last makes the two the input and
+// the output of the graph.
 dq_graph *new_graph(void);
 dq_value *shaped(dq_graph *graph, const char *name, int rank, const int64_t *dims);
 dq_value *constant(dq_graph *graph, const char *name, int rank, const int64_t *dims, const float *values);
+dq_value *integers(dq_graph *graph, const char *name, int type, int rank, const int64_t *dims, double value);
 dq_node *add(dq_graph *graph, const char *op, int count, dq_value **inputs, const char *to);
 void interface(dq_graph *graph, dq_value *input, dq_value *output);
 

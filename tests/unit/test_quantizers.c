@@ -83,14 +83,6 @@ typedef struct product {
   dq_training training;
 } product;
 
-static dq_value *integers(dq_graph *graph, const char *name, int type, int rank, const int64_t *dims, double value) {
-  dq_tensor *tensor = dq_tensor_new(graph->arena, type, rank, dims);
-  for (int64_t i = 0; i < dq_tensor_count(tensor); i++) dq_tensor_set(tensor, i, value);
-  dq_value *integer = dq_graph_add_value(graph, name);
-  assert_true(dq_graph_set_constant(graph, integer, tensor));
-  return integer;
-}
-
 static dq_value *dequantized(dq_graph *graph, dq_value *levels, dq_value *scale, const char *to) {
   dq_value *inputs[] = {levels, scale, levels->constant ? integers(graph, "zero", DQ_I8, 1, (int64_t[]){1}, 0) : NULL};
   dq_node *node = add(graph, "DequantizeLinear", levels->constant ? 3 : 2, inputs, to);

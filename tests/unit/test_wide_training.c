@@ -12,14 +12,6 @@ static void say(dq_status status, const dq_error *error) {
   assert_int_equal(status, DQ_OK);
 }
 
-static dq_value *integers(dq_graph *graph, const char *name, int type, int rank, const int64_t *dims, double value) {
-  dq_tensor *tensor = dq_tensor_new(graph->arena, type, rank, dims);
-  for (int64_t i = 0; i < dq_tensor_count(tensor); i++) dq_tensor_set(tensor, i, value);
-  dq_value *integer = dq_graph_add_value(graph, name);
-  assert_true(dq_graph_set_constant(graph, integer, tensor));
-  return integer;
-}
-
 static dq_value *typed(dq_graph *graph, dq_value *levels, dq_value *scale, int type, const char *name) {
   char zero[40];
   snprintf(zero, sizeof zero, "%s_zero", name);
