@@ -48,6 +48,7 @@ refused() {
 4 loop node 'repeat': operator Loop (opset 13) is not supported
 4 scan node 'walk': operator Scan (opset 13) is not supported
 4 function node 'twice': Twice of domain 'local' is a function of the model, and functions are not run
+4 nan_weight node 'conv2': padding and weights that are not finite give NaN, and C leaves padding out
 4 bfloat16 input 'x' has elements of type bfloat16, which is not supported
 2 sequences input 'x': dimension 1 ('length') is not known
 3 cycle node 'add' is part of a cycle or depends on one
@@ -62,7 +63,7 @@ refused() {
 4 opset_99 opset 99, supported are 7 to 28
 3 no_outputs the graph has no outputs
 END
-  for name in no_nodes initializer_output weight_output double nan_weight; do
+  for name in no_nodes initializer_output weight_output double; do
     gives 0 dq-cc "$models/$name.onnx" -o net.c --verify
     has "Elements that differ: 0"
   done
