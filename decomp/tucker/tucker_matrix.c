@@ -78,10 +78,21 @@ static dq_value *add_factor(dq_graph *graph, const dq_tucker_job *job, const cha
   return dq_graph_add_constant(graph, name, tensor);
 }
 
+// Whether Gemm has to have a third operand: in opsets 7 to 10.
+static bool needs_operand(const dq_graph *graph, const dq_tucker_job *job) {
+  return is_gemm(job) && dq_graph_opset(graph, "") < 11;
+}
+
+static dq_value *add_zero(dq_graph *graph, const dq_tucker_job *job) {
+  const char *name = dq_arena_printf(graph->arena, "%s/tucker_zero", job->layer->name);
+  return name ? dq_graph_add_constant(graph, name, dq_tensor_new(graph->arena, DQ_F32, 1, (int64_t[]){1})) : NULL;
+}
+
 static dq_node *add_product(dq_graph *graph, dq_tucker_job *job, const char *part, dq_value *from, dq_value *weight,
                             dq_value *bias, dq_value *to) {
   const char *base = dq_arena_printf(graph->arena, "%s/%s", job->layer->name, part);
   const char *name = base ? dq_graph_fresh_name(graph, base) : NULL;
+  if (!bias && needs_operand(graph, job) && !(bias = add_zero(graph, job))) return NULL;
   dq_value *inputs[] = {from, weight, bias};
   dq_node *node =
       name ? dq_graph_add_node(graph, job->node->index, job->node->op_type, name, bias ? 3 : 2, inputs, 1, &to) : NULL;

@@ -20,7 +20,8 @@ void fuzz_fail(const char *format, ...) {
 
 int fuzz_answer(dq_code code, const dq_failure *failure, const char *what) {
   if (code == DQ_CODE_OK) return 1;
-  if (code != DQ_CODE_USAGE && code != DQ_CODE_BAD_INPUT && code != DQ_CODE_UNSUPPORTED && code != DQ_CODE_SYSTEM)
+  if (code != DQ_CODE_CONDITION && code != DQ_CODE_USAGE && code != DQ_CODE_BAD_INPUT && code != DQ_CODE_UNSUPPORTED &&
+      code != DQ_CODE_SYSTEM)
     fuzz_fail("%s: code %d", what, (int)code);
   if (failure->code != code) fuzz_fail("%s: code %d, in the failure %d", what, (int)code, (int)failure->code);
   if (!failure->message[0]) fuzz_fail("%s: code %d without a message", what, (int)code);

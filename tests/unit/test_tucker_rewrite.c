@@ -407,53 +407,6 @@ static void threads_change_nothing(void **state) {
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, start, end)
 
-// A product with a matrix of rank 2 (8 x 6, as MatMul and as Gemm, either way round): its factors at
-// rank 2 multiply out to it.
-static void matrices(void **state) {
-  (void)state;
-  for (int kind = 0; kind < 3; kind++) { // MatMul, Gemm, Gemm with transB
-    dq_graph *graph = dq_graph_new(0);
-    dq_graph_set_opset(graph, "", 13, NULL);
-    dq_value *x = dq_graph_add_value(graph, "x"), *y = dq_graph_add_value(graph, "y");
-    dq_dimension dims[] = {{5, NULL}, {8, NULL}};
-    x->type = DQ_F32, x->rank = 2, x->dims = dims;
-    make_input(graph, x), make_output(graph, y);
-    const int64_t shape[] = {kind == 2 ? 6 : 8, kind == 2 ? 8 : 6};
-    dq_tensor *tensor = dq_tensor_new(graph->arena, DQ_F32, 2, shape);
-    for (int64_t i = 0; i < 8; i++)
-      for (int64_t o = 0; o < 6; o++)
-        ((float *)tensor->data)[kind == 2 ? o * 8 + i : i * 6 + o] =
-            (float)((i % 3 + 1) * (o % 2 + 1) + (i % 2) * (o % 3));
-    dq_value *inputs[] = {x, dq_graph_add_constant(graph, "w", tensor)};
-    dq_node *node = dq_graph_add_node(graph, 0, kind ? "Gemm" : "MatMul", "p", 2, inputs, 1, &y);
-    if (kind == 2) dq_node_set_int(graph, node, "transB", 1);
-    if (kind) dq_node_set_float(graph, node, "alpha", 2);
-    assert_int_equal(dq_graph_index(graph, false, NULL), DQ_OK);
-    const dq_layer_ranks given = {"p", {6, 2}};
-    dq_tucker_options options = {.multiple = 1, .matrices = true, .layers = &given, .layer_count = 1};
-    dq_tucker_report report;
-    assert_int_equal(dq_tucker_apply(graph, &options, &report, NULL), DQ_OK);
-    assert_int_equal(report.decomposed, 1);
-    assert_true(report.layers[0].error < 1e-6);
-    assert_int_equal(report.model_before.macs, 5 * 8 * 6);
-    assert_int_equal(report.model_after.macs, 5 * 2 * (8 + 6));
-    assert_null(dq_graph_find(graph, "w")->constant);
-    assert_int_equal(graph->node_count, 2);
-    const dq_node *first = graph->nodes[0], *last = graph->nodes[1];
-    assert_true(last->outputs[0] == y && dq_node_float(last, "alpha", 1) == 1);
-    const float *a = first->inputs[1]->constant->data, *b = last->inputs[1]->constant->data;
-    for (int64_t i = 0; i < 8; i++)
-      for (int64_t o = 0; o < 6; o++) {
-        double sum = 0;
-        for (int64_t r = 0; r < 2; r++)
-          sum += (double)(kind ? a[r * 8 + i] * b[o * 2 + r] : a[i * 2 + r] * b[r * 6 + o]);
-        float exact = (float)((i % 3 + 1) * (o % 2 + 1) + (i % 2) * (o % 3)) * (kind ? 2 : 1); // alpha
-        assert_true(fabs(sum - (double)exact) < 1e-4);
-      }
-    dq_graph_free(graph);
-  }
-}
-
 // At full rank with both factors there is a fifth more work: the clock leaves the layer alone. The
 // same layer at a quarter of the ranks has a seventh of it.
 static void slower_is_left_alone(void **state) {
@@ -494,7 +447,6 @@ int main(void) {
                                      TEST(bound_out_of_reach),
                                      TEST(bad_ranks_files),
                                      TEST(slower_is_left_alone),
-                                     TEST(matrices),
                                      TEST(threads_change_nothing)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
