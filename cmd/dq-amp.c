@@ -290,10 +290,8 @@ static dq_status finish(work *w, dq_error *error) {
     DQ_TRY(report_all(w, error));
   }
   if (hook != DQ_OK) return *error = reason, hook;
-  int overflowed = 0; // layers
-  for (int i = 0; i < w->range_count; i++) overflowed += w->ranges[i].overflow > 0;
-  if (overflowed)
-    return dq_fail(error, DQ_CONDITION, "%s: %d layers in float16 have values beyond 65504", model, overflowed);
+  dq_status overflow = dq_amp_check_overflow(w->ranges, w->range_count, error);
+  if (overflow != DQ_OK) return dq_error_prefix(error, overflow, "%s", model);
   return w->report.nothing_to_do ? DQ_OK : dq_verdict_check(&w->verdict, &bounds, w->options->output.output, error);
 }
 

@@ -17,8 +17,7 @@ const char *dq_version(void);
 // The numbers are also the exit statuses of the commands.
 typedef enum dq_code {
   DQ_CODE_OK = 0,
-  DQ_CODE_CONDITION = 1,   // the work is done, but a condition does not hold: the command of dq_model_retrain failed,
-                           // the machine is too noisy for dq_model_tune, or dq_model_tucker cannot reach `macs`
+  DQ_CODE_CONDITION = 1,   // a condition does not hold, where the command ends with 1 as well: see the functions
   DQ_CODE_USAGE = 2,       // an argument or option is wrong, or the handle is in a state that does not allow the call
   DQ_CODE_BAD_INPUT = 3,   // a model, data or another file is broken, or does not fit what it is used with
   DQ_CODE_UNSUPPORTED = 4, // the model or file is valid, but uses something that dq does not support

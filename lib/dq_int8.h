@@ -77,7 +77,7 @@ typedef struct dq_model_int8_options {
   // than 90 % of the answers). Without bounds up to 4 layers with at most 4 % of the multiply-accumulates stay in float
   // where the SQNR on 8 pictures or more is below 20 dB and rises by 3 dB for them. min_sqnr: dB; default -INFINITY: no
   // bound. min_agreement: percent of the answers that are those of the float model; below 0 (default): no bound.
-  // facts->held is 0 when they are not reached.
+  // Where they are not reached, the function returns DQ_CODE_CONDITION.
   double min_sqnr, min_agreement;
   int all_int8; // no layer stays in float for any of these reasons; default 0
 } dq_model_int8_options;
@@ -98,7 +98,7 @@ typedef struct dq_model_int8_facts {
   int half_nodes;             // nodes that became float16, by `precision`
   int integer_operators;      // operators that were written on integers, with DQ_FORM_OPERATOR
   // Results of max_drop, min_sqnr and min_agreement: whether the bounds are held (where they are not, the model is the
-  // one with the smallest loss), the number of layers left in float, the number of trials of the search, whether the
+  // one with the smallest loss) and no output has NaN or infinity that the float model does not have, the number of layers left in float, the number of trials of the search, whether the
   // time limit ended it, and with max_drop the loss in percentage points.
   int held, left_in_float, trials, stopped;
   double drop;
@@ -123,9 +123,11 @@ typedef struct dq_model_int8_row {
 void dq_model_int8_defaults(dq_model_int8_options *options, size_t size);
 // Quantizes the model in place on every picture of `dataset`, which belongs to the same engine. The result depends on
 // the set of pictures, the model and the options. The files that the options name are written after the model was
-// quantized. DQ_CODE_USAGE: an option is out of its range or contradicts another one, or there are neither data nor a
+// quantized. DQ_CODE_CONDITION: the model is quantized and `facts` are filled, but facts->held is 0: max_drop, min_sqnr
+// or min_agreement is not reached, or an output has NaN or infinity where the float model has none. DQ_CODE_USAGE: an option is out of its range or contradicts another one, or there are neither data nor a
 // table; DQ_CODE_BAD_INPUT: a weight holds NaN or infinity, pictures do not fit, labels are missing, or a file does not
-// fit the model; DQ_CODE_UNSUPPORTED: dq cannot run a node or the version of an operator; DQ_CODE_SYSTEM: a file cannot
+// fit the model; DQ_CODE_UNSUPPORTED: dq cannot run a node or the version of an operator, or
+// no output of the model, which is quantized, could be compared with min_sqnr or min_agreement; DQ_CODE_SYSTEM: a file cannot
 // be read or written.
 dq_code dq_model_int8(dq_model *model, dq_dataset *dataset, const dq_model_int8_options *options,
                       dq_model_int8_facts *facts, dq_failure *failure);

@@ -133,6 +133,9 @@ dq_status dq_api_session(dq_session_options *settings, int64_t *batch, const dq_
 // not known yet has no elements either.
 int dq_api_array(const dq_tensor *tensor, const char *name, dq_array *array);
 
+// dq_verdict_check of what a transform made of the model.
+dq_status dq_api_check_verdict(const dq_verdict *verdict, const dq_verdict_bounds *bounds, dq_error *error);
+
 // DQ_USAGE: a transform of the model failed, so that it can only be freed.
 dq_status dq_api_check_model(const dq_model *model, dq_error *error);
 // Frees everything that was computed about the model (cost, comparison, ranges, tuning), and forgets its last

@@ -42,6 +42,10 @@ dq_status dq_api_undo(dq_model *model, dq_status status) {
   return status;
 }
 
+dq_status dq_api_check_verdict(const dq_verdict *verdict, const dq_verdict_bounds *bounds, dq_error *error) {
+  return dq_verdict_check(verdict, bounds, "the converted model", error);
+}
+
 // ---- float16 ----
 
 void dq_model_amp_defaults(dq_model_amp_options *options, size_t size) {
@@ -127,6 +131,12 @@ static dq_status amp(dq_model *model, const dq_model_amp_options *options, dq_ar
   return status;
 }
 
+// What dq-amp ends with 1 for.
+static dq_status check_amp(const dq_model *model, const amp_facts *found, dq_error *error) {
+  DQ_TRY(dq_amp_check_overflow(model->ranges, model->range_count, error));
+  return dq_api_check_verdict(&found->verdict, &dq_no_bounds, error);
+}
+
 static void give_amp(const dq_model *model, const amp_facts *found, dq_model_amp_facts *facts) {
   const dq_amp_report *report = &model->amp;
   dq_model_amp_facts known = {.nodes = report->count,
@@ -154,7 +164,10 @@ dq_code dq_model_amp(dq_model *model, const dq_model_amp_options *options, dq_mo
   if (status == DQ_OK) status = dq_api_begin(model, facts, &call.error);
   if (status == DQ_OK && !(arena = dq_context_arena(&model->engine->context))) status = dq_fail_memory(&call.error, 0);
   if (status == DQ_OK) status = amp(model, options, arena, &found, &call.error);
-  if (status == DQ_OK) give_amp(model, &found, facts);
+  if (status == DQ_OK) {
+    give_amp(model, &found, facts);
+    status = check_amp(model, &found, &call.error);
+  }
   dq_arena_free(arena);
   return dq_api_leave(&call, status, failure);
 }

@@ -190,6 +190,13 @@ static dq_status measure_before(work *w, dq_max_drop_options *search, dq_result 
   return DQ_OK;
 }
 
+static dq_verdict_bounds verdict_bounds(const dq_model_int8_options *given) {
+  return (dq_verdict_bounds){.sqnr = given->min_sqnr,
+                             .agreement = given->min_agreement < 0 ? -INFINITY : given->min_agreement,
+                             .sqnr_option = "min_sqnr",
+                             .agreement_option = "min_agreement"};
+}
+
 static dq_status convert(work *w, dq_error *error) {
   const dq_model_int8_options *given = &w->given;
   bool bounded = given->max_drop >= 0;
@@ -201,13 +208,11 @@ static dq_status convert(work *w, dq_error *error) {
       .int8 = &w->settings,
       .data = w->data,
       .eval = given->eval ? given->eval->data : NULL,
-      .bounds = {given->min_sqnr, given->min_agreement < 0 ? -INFINITY : given->min_agreement},
+      .bounds = verdict_bounds(given),
       .all_int8 = given->all_int8 != 0,
       .max_drop = bounded ? &search : NULL,
       .time_limit = given->time_limit};
   DQ_TRY(dq_convert_int8(&answer, w->model->graph, &w->model->int8, &w->search, &options, w->context, error));
-  if (!bounded) w->search.held = dq_verdict_holds(&w->model->int8.verdict, &options.bounds);
-  else w->search.held &= dq_verdict_holds(&w->model->int8.verdict, &options.bounds);
   return dq_api_replace(w->model, answer, error);
 }
 
@@ -243,7 +248,18 @@ static dq_status int8(work *w, const dq_model_int8_options *options, dq_error *e
   return dq_int8_files_write(&w->files, &w->model->int8, w->arena, error);
 }
 
-static void give_int8(const work *w, dq_model_int8_facts *facts) {
+// What dq-int8 ends with 1 for; a model that did not change and was not compared holds its bounds.
+static dq_status check_bounds(const work *w, dq_error *error) {
+  const dq_int8_report *report = &w->model->int8;
+  const dq_verdict_bounds bounds = verdict_bounds(&w->given);
+  if (report->quantized || report->halves || report->verdict.count)
+    DQ_TRY(dq_api_check_verdict(&report->verdict, &bounds, error));
+  if (w->given.max_drop < 0 || w->search.held) return DQ_OK;
+  return dq_fail(error, DQ_CONDITION, "the loss is %.4g points, more than %.4g (max_drop)", w->search.drop,
+                 w->given.max_drop);
+}
+
+static void give_int8(const work *w, bool held, dq_model_int8_facts *facts) {
   const dq_int8_report *report = &w->model->int8;
   dq_model_int8_facts known = {.operators = report->count,
                                .quantized = report->quantized,
@@ -261,7 +277,7 @@ static void give_int8(const work *w, dq_model_int8_facts *facts) {
                                .searched = report->searched,
                                .half_nodes = report->halves,
                                .integer_operators = report->lowered,
-                               .held = w->search.held,
+                               .held = held,
                                .drop = w->given.max_drop >= 0 ? w->search.drop : 0,
                                .left_in_float = w->search.left,
                                .trials = w->search.trials,
@@ -279,7 +295,10 @@ dq_code dq_model_int8(dq_model *model, dq_dataset *dataset, const dq_model_int8_
   if (status == DQ_OK && !(w.arena = dq_context_arena(w.context))) status = dq_fail_memory(&call.error, 0);
   if (status == DQ_OK) status = int8(&w, options, &call.error);
   dq_arena_free(w.arena);
-  if (status == DQ_OK) give_int8(&w, facts);
+  if (status == DQ_OK) {
+    status = check_bounds(&w, &call.error);
+    give_int8(&w, status == DQ_OK, facts);
+  }
   return dq_api_leave(&call, status, failure);
 }
 

@@ -118,6 +118,12 @@ static dq_status mix(work *w, const dq_model_mix_options *options, dq_error *err
   return dq_api_end(model, DQ_TRANSFORM_INT8, DQ_OK, error);
 }
 
+static dq_status check_bounds(const dq_mix_report *report, dq_error *error) {
+  if (report->held) return DQ_OK;
+  return dq_fail(error, DQ_CONDITION, "no measured point is within the bounds; the answer loses %.4g points",
+                 report->points[report->answer].drop);
+}
+
 static void give_facts(const dq_mix_report *report, dq_model_mix_facts *facts) {
   dq_model_mix_facts known = {.points = report->count,
                               .answer = report->answer,
@@ -143,7 +149,10 @@ dq_code dq_model_mix(dq_model *model, dq_dataset *dataset, const dq_model_mix_op
   if (status == DQ_OK) status = mix(&w, options, &call.error);
   if (status == DQ_OK) model->mix_arena = w.arena;
   else dq_arena_free(w.arena);
-  if (status == DQ_OK) give_facts(&model->mixed, facts);
+  if (status == DQ_OK) {
+    give_facts(&model->mixed, facts);
+    status = check_bounds(&model->mixed, &call.error);
+  }
   return dq_api_leave(&call, status, failure);
 }
 

@@ -186,7 +186,10 @@ dq_code dq_model_tucker(dq_model *model, const dq_model_tucker_options *options,
   if (status == DQ_OK) status = dq_api_begin(model, facts, &call.error);
   if (status == DQ_OK && !(arena = dq_context_arena(&model->engine->context))) status = dq_fail_memory(&call.error, 0);
   if (status == DQ_OK) status = tucker(model, options, arena, &found, &call.error);
-  if (status == DQ_OK) give_tucker(&model->tucker, &found, facts);
+  if (status == DQ_OK) {
+    give_tucker(&model->tucker, &found, facts);
+    status = dq_api_check_verdict(&found.verdict, &dq_no_bounds, &call.error);
+  }
   dq_arena_free(arena);
   return dq_api_leave(&call, status, failure);
 }

@@ -8,6 +8,7 @@
 #include "lib/session/runner.h"
 #include "lib/verdict/noise.h"
 
+const dq_verdict_bounds dq_no_bounds = {.sqnr = -INFINITY, .agreement = -INFINITY};
 const dq_verdict_bounds dq_ruinous_bounds = {.sqnr = 10, .agreement = 90};
 static const double DOUBTFUL_SQNR = 20; // dB: below it, many changed answers are ruinous
 static const double SEQUENCES = 95;     // percent of an output's sequences
@@ -237,19 +238,21 @@ dq_status dq_verdict_check(const dq_verdict *verdict, const dq_verdict_bounds *b
                    describe_broken(verdict, part, broken, sizeof broken));
   }
   if (!reaches(dq_verdict_sqnr(verdict), bounds->sqnr)) {
-    if (!part) return dq_fail(error, DQ_UNSUPPORTED, "%s: no output could be compared, which --min-sqnr needs", path);
-    return dq_fail(error, DQ_CONDITION, "%s: %s %s an SQNR of %.4g dB, less than %.4g dB (--min-sqnr)", path,
-                   name_part(part, name, sizeof name), part->whole ? "has" : "have", part->sqnr, bounds->sqnr);
+    if (!part)
+      return dq_fail(error, DQ_UNSUPPORTED, "%s: no output could be compared, which %s needs", path,
+                     bounds->sqnr_option);
+    return dq_fail(error, DQ_CONDITION, "%s: %s %s an SQNR of %.4g dB, less than %.4g dB (%s)", path,
+                   name_part(part, name, sizeof name), part->whole ? "has" : "have", part->sqnr, bounds->sqnr,
+                   bounds->sqnr_option);
   }
   if (reaches(dq_verdict_agreement(verdict), bounds->agreement)) return DQ_OK;
   if (!answers)
     return dq_fail(error, DQ_UNSUPPORTED,
-                   "%s: no output stands for classes, sequences, points, a mask or known boxes, which --min-agreement "
-                   "needs",
-                   path);
-  return dq_fail(error, DQ_CONDITION, "%s: output '%s' keeps %.4g %% of its %s, less than %.4g %% (--min-agreement)",
-                 path, answers->output, dq_answers_agreement(&answers->answers),
-                 dq_answer_kind_name(answers->answers.kind), bounds->agreement);
+                   "%s: no output stands for classes, sequences, points, a mask or known boxes, which %s needs", path,
+                   bounds->agreement_option);
+  return dq_fail(error, DQ_CONDITION, "%s: output '%s' keeps %.4g %% of its %s, less than %.4g %% (%s)", path,
+                 answers->output, dq_answers_agreement(&answers->answers), dq_answer_kind_name(answers->answers.kind),
+                 bounds->agreement, bounds->agreement_option);
 }
 
 // "has an SQNR of 12.0 dB"

@@ -71,8 +71,10 @@ double dq_verdict_sequences(const dq_verdict *verdict);
 typedef struct dq_verdict_bounds {
   double sqnr;      // dB, of every part
   double agreement; // percent, of every output that stands for answers
+  const char *sqnr_option, *agreement_option; // what messages call the bounds that are given
 } dq_verdict_bounds;
 
+extern const dq_verdict_bounds dq_no_bounds;
 // The bounds below which a conversion is called ruinous: 10 dB, where the noise is a tenth of the signal's power.
 extern const dq_verdict_bounds dq_ruinous_bounds;
 // Whether a part is below 10 dB, or an output keeps fewer than 90 % of its answers and a part is below 20 dB: answers
@@ -87,9 +89,8 @@ bool dq_verdict_loses_sequences(const dq_verdict *verdict);
 // or no answers to compare with it.
 bool dq_verdict_holds(const dq_verdict *verdict, const dq_verdict_bounds *bounds);
 // DQ_CONDITION, whatever the bounds are, when a picture is broken. Else it names the part with the lowest SQNR when
-// that is below its bound, else the output with the lowest agreement; `path` is that of the converted model, and the
-// bounds are called --min-sqnr and --min-agreement. DQ_UNSUPPORTED: the verdict has no part or no answers to compare
-// with a bound.
+// that is below its bound, else the output with the lowest agreement; `path` is what messages call the converted model.
+// DQ_UNSUPPORTED: the verdict has no part or no answers to compare with a bound.
 dq_status dq_verdict_check(const dq_verdict *verdict, const dq_verdict_bounds *bounds, const char *path,
                            dq_error *error);
 

@@ -82,3 +82,11 @@ dq_status dq_amp_check(const dq_graph *original, const dq_amp_report *report, co
   *count = job.count;
   return DQ_OK;
 }
+
+dq_status dq_amp_check_overflow(const dq_amp_range *ranges, int count, dq_error *error) {
+  int overflowed = 0;
+  for (int i = 0; i < count; i++) overflowed += ranges[i].overflow > 0;
+  if (!overflowed) return DQ_OK;
+  return dq_fail(error, DQ_CONDITION, "%d layer%s in float16 ha%s values beyond 65504", overflowed,
+                 overflowed == 1 ? "" : "s", overflowed == 1 ? "s" : "ve");
+}

@@ -22,4 +22,7 @@ dq_status dq_amp_check(const dq_graph *original, const dq_amp_report *report, co
                        dq_data *data, dq_arena *arena, dq_amp_range **ranges, int *count, const dq_context *context,
                        dq_error *error);
 
+// DQ_CONDITION: a range has elements that float16 cannot hold; the message counts these ranges.
+dq_status dq_amp_check_overflow(const dq_amp_range *ranges, int count, dq_error *error);
+
 #endif

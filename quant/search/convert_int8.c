@@ -128,9 +128,8 @@ static dq_status improve(conversion *c) {
   static const dq_float_gain wanted[] = {
       {.most = {.nodes = 4, .macs = 0.04, .share = 0.1}, .gain = 3},
       {.most = {.nodes = INT_MAX, .macs = CHEAP_MACS}, .gain = 1, .all = true, .sequences = true}};
-  static const dq_verdict_bounds none = {.sqnr = -INFINITY, .agreement = -INFINITY};
   const dq_max_drop_options search = {
-      .bounds = &none, .wanted = wanted, .wanted_count = DQ_COUNT(wanted), .share = 0.02};
+      .bounds = &dq_no_bounds, .wanted = wanted, .wanted_count = DQ_COUNT(wanted), .share = 0.02};
   char text[600];
   if (!is_improvable(c)) return DQ_OK;
   DQ_TRY(leave_layers(c, &search));

@@ -3,8 +3,8 @@
 //   ./convert int8|amp|tucker|train MODEL OUT [FIELD=VALUE ...]
 // FIELD is a field of the options of the transform, of dq_dataset_options with `data.` in front, of
 // dq_engine_options with `engine.`, of dq_model_retrain_options with `retrain.`, or save_ranks; `data`, `eval`,
-// `validation` and `check` are opened as data sets. Lists have commas. The exit status is the dq_code, or 1 when the
-// bound of max_drop is not held or `check` finds values beyond float16.
+// `validation` and `check` are opened as data sets. Lists have commas. The exit status is the dq_code; OUT is written
+// where a condition does not hold as well.
 #include <dq.h>
 #include <locale.h>
 #include <stdio.h>
@@ -53,6 +53,8 @@ static const field int8_fields[] = {INT8(TEXT, method),
                                     INT8(TEXT, task),
                                     INT8(TEXT, decode),
                                     INT8(REAL, time_limit),
+                                    INT8(REAL, min_sqnr),
+                                    INT8(INTEGER, all_int8),
                                     {0}};
 static const field amp_fields[] = {AMP(INTEGER, half_io), AMP(LIST, allow),      AMP(LIST, follow),
                                    AMP(LIST, deny),       AMP(LIST, deny_nodes), AMP(LIST, shapes),
@@ -184,24 +186,18 @@ static dq_code open_data(work *w, char **arguments) {
   return code;
 }
 
-static dq_code quantize(work *w, char **arguments, int *held) {
+static dq_code quantize(work *w, char **arguments) {
   dq_model_int8_options options;
-  dq_model_int8_facts facts = {.size = sizeof facts};
   dq_model_int8_defaults(&options, sizeof options);
   dq_code code = read_fields(w, int8_fields, &options, arguments);
-  if (code == DQ_CODE_OK) code = dq_model_int8(w->model, w->data, &options, &facts, &w->failure);
-  *held = options.max_drop < 0 || facts.held;
-  return code;
+  return code == DQ_CODE_OK ? dq_model_int8(w->model, w->data, &options, NULL, &w->failure) : code;
 }
 
-static dq_code halve(work *w, char **arguments, int *held) {
+static dq_code halve(work *w, char **arguments) {
   dq_model_amp_options options;
-  dq_model_amp_facts facts = {.size = sizeof facts};
   dq_model_amp_defaults(&options, sizeof options);
   dq_code code = read_fields(w, amp_fields, &options, arguments);
-  if (code == DQ_CODE_OK) code = dq_model_amp(w->model, &options, &facts, &w->failure);
-  *held = !facts.overflowed;
-  return code;
+  return code == DQ_CODE_OK ? dq_model_amp(w->model, &options, NULL, &w->failure) : code;
 }
 
 static dq_code decompose(work *w, char **arguments) {
@@ -228,11 +224,10 @@ static dq_code train(work *w, char **arguments) {
   return code;
 }
 
-static dq_code convert(work *w, const char *transform, char **arguments, int *held) {
-  *held = 1;
-  if (!strcmp(transform, "int8")) return quantize(w, arguments, held);
+static dq_code convert(work *w, const char *transform, char **arguments) {
+  if (!strcmp(transform, "int8")) return quantize(w, arguments);
   if (!strcmp(transform, "train")) return train(w, arguments);
-  return !strcmp(transform, "amp") ? halve(w, arguments, held) : decompose(w, arguments);
+  return !strcmp(transform, "amp") ? halve(w, arguments) : decompose(w, arguments);
 }
 
 static dq_code retrain(work *w, char **arguments) {
@@ -259,7 +254,6 @@ static int known(const char *argument) {
 
 int main(int count, char **arguments) {
   work w = {0};
-  int held = 1;
   setlocale(LC_ALL, ""); // files are the same in every locale
   for (int i = 4; i < count; i++)
     if (!known(arguments[i])) return fprintf(stderr, "convert: %s: no such field\n", arguments[i]), DQ_CODE_USAGE;
@@ -271,13 +265,15 @@ int main(int count, char **arguments) {
   if (code == DQ_CODE_OK) code = dq_engine_open(&w.engine, &options, &w.failure);
   if (code == DQ_CODE_OK) code = dq_model_load(&w.model, w.engine, arguments[2], &w.failure);
   if (code == DQ_CODE_OK) code = open_data(&w, arguments + 4);
-  if (code == DQ_CODE_OK) code = convert(&w, arguments[1], arguments + 4, &held);
-  if (code == DQ_CODE_OK) code = dq_model_save(w.model, arguments[3], &w.failure);
+  if (code == DQ_CODE_OK) code = convert(&w, arguments[1], arguments + 4);
+  const dq_code condition = code == DQ_CODE_CONDITION ? code : DQ_CODE_OK;
+  if (code == condition) code = dq_model_save(w.model, arguments[3], &w.failure);
   if (code == DQ_CODE_OK) code = retrain(&w, arguments);
+  if (code == DQ_CODE_OK) code = condition;
   if (code != DQ_CODE_OK) fprintf(stderr, "convert: %s\n", w.failure.message);
   dq_dataset_close(w.other);
   dq_dataset_close(w.data);
   dq_model_free(w.model);
   dq_engine_close(w.engine);
-  return code == DQ_CODE_OK && !held ? DQ_CODE_CONDITION : (int)code;
+  return (int)code;
 }

@@ -64,7 +64,7 @@ static void what_is_ruinous(void **state) {
 }
 
 static void check(const dq_verdict *verdict, double sqnr, double agreement, dq_status expected, const char *message) {
-  const dq_verdict_bounds bounds = {sqnr, agreement};
+  const dq_verdict_bounds bounds = {sqnr, agreement, "--min-sqnr", "--min-agreement"};
   dq_error error = {0};
   assert_int_equal(dq_verdict_check(verdict, &bounds, "m.onnx", &error), expected);
   assert_int_equal(dq_verdict_holds(verdict, &bounds), expected == DQ_OK);
