@@ -65,9 +65,9 @@ typedef struct dq_model_amp_range {
 void dq_model_amp_defaults(dq_model_amp_options *options, size_t size);
 // Converts the model in place. DQ_CODE_CONDITION: the model is converted and `facts` are filled, but a value is beyond
 // float16 on the pictures of `check` (facts->overflowed), or an output has NaN or infinity where the model before has
-// none, on these pictures or, without `check`, on noise. DQ_CODE_USAGE: an option is out of its range or names an unknown operator;
-// DQ_CODE_BAD_INPUT: the policy or the pictures of `check` do not fit; DQ_CODE_UNSUPPORTED: the version of an operator
-// is not supported, or dq cannot run a node on the pictures of `check`.
+// none, on these pictures or, without `check`, on noise. DQ_CODE_USAGE: an option is out of its range or names an
+// unknown operator; DQ_CODE_BAD_INPUT: the policy or the pictures of `check` do not fit; DQ_CODE_UNSUPPORTED: the
+// version of an operator is not supported, or dq cannot run a node on the pictures of `check`.
 dq_code dq_model_amp(dq_model *model, const dq_model_amp_options *options, dq_model_amp_facts *facts,
                      dq_failure *failure);
 int dq_model_amp_at(const dq_model *model, int index, dq_model_amp_row *row);

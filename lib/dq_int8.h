@@ -98,8 +98,9 @@ typedef struct dq_model_int8_facts {
   int half_nodes;             // nodes that became float16, by `precision`
   int integer_operators;      // operators that were written on integers, with DQ_FORM_OPERATOR
   // Results of max_drop, min_sqnr and min_agreement: whether the bounds are held (where they are not, the model is the
-  // one with the smallest loss) and no output has NaN or infinity that the float model does not have, the number of layers left in float, the number of trials of the search, whether the
-  // time limit ended it, and with max_drop the loss in percentage points.
+  // one with the smallest loss) and no output has NaN or infinity that the float model does not have, the number of
+  // layers left in float, the number of trials of the search, whether the time limit ended it, and with max_drop the
+  // loss in percentage points.
   int held, left_in_float, trials, stopped;
   double drop;
   // Lowest SQNR of a part of an output in dB, and lowest agreement of an output with the float model in percent, on
@@ -124,11 +125,11 @@ void dq_model_int8_defaults(dq_model_int8_options *options, size_t size);
 // Quantizes the model in place on every picture of `dataset`, which belongs to the same engine. The result depends on
 // the set of pictures, the model and the options. The files that the options name are written after the model was
 // quantized. DQ_CODE_CONDITION: the model is quantized and `facts` are filled, but facts->held is 0: max_drop, min_sqnr
-// or min_agreement is not reached, or an output has NaN or infinity where the float model has none. DQ_CODE_USAGE: an option is out of its range or contradicts another one, or there are neither data nor a
-// table; DQ_CODE_BAD_INPUT: a weight holds NaN or infinity, pictures do not fit, labels are missing, or a file does not
-// fit the model; DQ_CODE_UNSUPPORTED: dq cannot run a node or the version of an operator, or
-// no output of the model, which is quantized, could be compared with min_sqnr or min_agreement; DQ_CODE_SYSTEM: a file cannot
-// be read or written.
+// or min_agreement is not reached, or an output has NaN or infinity where the float model has none. DQ_CODE_USAGE: an
+// option is out of its range or contradicts another one, or there are neither data nor a table; DQ_CODE_BAD_INPUT: a
+// weight holds NaN or infinity, pictures do not fit, labels are missing, or a file does not fit the model;
+// DQ_CODE_UNSUPPORTED: dq cannot run a node or the version of an operator, or no output of the model, which is
+// quantized, could be compared with min_sqnr or min_agreement; DQ_CODE_SYSTEM: a file cannot be read or written.
 dq_code dq_model_int8(dq_model *model, dq_dataset *dataset, const dq_model_int8_options *options,
                       dq_model_int8_facts *facts, dq_failure *failure);
 int dq_model_int8_at(const dq_model *model, int index, dq_model_int8_row *row);

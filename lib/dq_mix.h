@@ -66,8 +66,8 @@ typedef struct dq_model_mix_row {
 void dq_model_mix_defaults(dq_model_mix_options *options, size_t size);
 // Converts the model in place; dataset and eval belong to the same engine. dq_model_int8_at then describes its layers.
 // DQ_CODE_CONDITION: no measured point is within the bounds (facts->held is 0), and the model is the one that loses
-// least; or the machine is too noisy, and neither the model nor `facts` have changed. DQ_CODE_USAGE: an option is out of its
-// range; DQ_CODE_BAD_INPUT: pictures or labels do not fit, or `cache` is of another model, other data or another
+// least; or the machine is too noisy, and neither the model nor `facts` have changed. DQ_CODE_USAGE: an option is out
+// of its range; DQ_CODE_BAD_INPUT: pictures or labels do not fit, or `cache` is of another model, other data or another
 // machine; DQ_CODE_UNSUPPORTED: no layer can be quantized, or the model is quantized already; DQ_CODE_SYSTEM: a file
 // cannot be read or written.
 dq_code dq_model_mix(dq_model *model, dq_dataset *dataset, const dq_model_mix_options *options,

@@ -79,10 +79,10 @@ void dq_model_tucker_defaults(dq_model_tucker_options *options, size_t size);
 // Decomposes the model in place. `options` must hold one of the six rules, so NULL is DQ_CODE_USAGE. dq_model_tucker_at
 // then gives one row for each layer that was considered.
 // DQ_CODE_CONDITION: no ranks reach `macs`, and the message says what can be reached; or the model is decomposed and
-// `facts` are filled, but an output has NaN or infinity where the model before has none. DQ_CODE_USAGE: options are invalid,
-// or a network is open on the model; DQ_CODE_BAD_INPUT: a weight holds NaN or infinity, a file of ranks does not fit
-// the model, or pictures do not fit or lack labels; DQ_CODE_UNSUPPORTED: the version of an operator is not supported,
-// or a node cannot run that `data` or never_slower makes run.
+// `facts` are filled, but an output has NaN or infinity where the model before has none. DQ_CODE_USAGE: options are
+// invalid, or a network is open on the model; DQ_CODE_BAD_INPUT: a weight holds NaN or infinity, a file of ranks does
+// not fit the model, or pictures do not fit or lack labels; DQ_CODE_UNSUPPORTED: the version of an operator is not
+// supported, or a node cannot run that `data` or never_slower makes run.
 dq_code dq_model_tucker(dq_model *model, const dq_model_tucker_options *options, dq_model_tucker_facts *facts,
                         dq_failure *failure);
 int dq_model_tucker_at(const dq_model *model, int index, dq_model_tucker_row *row);

@@ -204,14 +204,13 @@ static dq_status convert(work *w, dq_error *error) {
   dq_result before = {0};
   dq_graph *answer = NULL;
   if (bounded) DQ_TRY(measure_before(w, &search, &before, error));
-  const dq_convert_options options = {
-      .int8 = &w->settings,
-      .data = w->data,
-      .eval = given->eval ? given->eval->data : NULL,
-      .bounds = verdict_bounds(given),
-      .all_int8 = given->all_int8 != 0,
-      .max_drop = bounded ? &search : NULL,
-      .time_limit = given->time_limit};
+  const dq_convert_options options = {.int8 = &w->settings,
+                                      .data = w->data,
+                                      .eval = given->eval ? given->eval->data : NULL,
+                                      .bounds = verdict_bounds(given),
+                                      .all_int8 = given->all_int8 != 0,
+                                      .max_drop = bounded ? &search : NULL,
+                                      .time_limit = given->time_limit};
   DQ_TRY(dq_convert_int8(&answer, w->model->graph, &w->model->int8, &w->search, &options, w->context, error));
   return dq_api_replace(w->model, answer, error);
 }

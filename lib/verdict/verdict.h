@@ -69,8 +69,8 @@ double dq_verdict_sequences(const dq_verdict *verdict);
 
 // What a verdict must reach; -INFINITY: no bound.
 typedef struct dq_verdict_bounds {
-  double sqnr;      // dB, of every part
-  double agreement; // percent, of every output that stands for answers
+  double sqnr;                                // dB, of every part
+  double agreement;                           // percent, of every output that stands for answers
   const char *sqnr_option, *agreement_option; // what messages call the bounds that are given
 } dq_verdict_bounds;
 
