@@ -6,6 +6,7 @@
 #include "cmd/shared/verdict_check.h"
 #include "cmd/shared/write_model.h"
 #include "lib/document/origin.h"
+#include "lib/eval/stored_preset.h"
 #include "lib/render/report.h"
 #include "lib/report/report_amp.h"
 #include "lib/report/report_verdict.h"
@@ -95,7 +96,9 @@ static const dq_option rows[] = {
      .preset = "255",
      .group = "Colours",
      DQ_INTO(amp_options, input_max),
-     .help = "largest magnitude of the inputs, for the guard and balanced rounding"},
+     .help = "largest magnitude of the inputs, for the guard and balanced rounding",
+     .details = "Without this option it is what --preset and --preprocess, or the preprocessing that the model "
+                "remembers, make of pictures, for a model with one input and without arrays in --check."},
     {.name = "keep-io",
      .aliases = "keep-io-types",
      .type = DQ_OPTION_FLAG,
@@ -148,14 +151,13 @@ static const dq_option rows[] = {
      .choice = dq_preset_name,
      .group = "Check",
      DQ_INTO(amp_options, check.preset),
-     .needs = "check|data",
-     .help = "how pictures become the model's input, where the model does not remember it"},
+     .help = "how pictures become the model's input, where the model does not remember it",
+     .details = "Without pictures it tells how far the input reaches."},
     {.name = "preprocess",
      .type = DQ_OPTION_STRING,
      .value = "K=V,...",
      .group = "Check",
      DQ_INTO(amp_options, check.preprocess),
-     .needs = "check|data",
      .help = "overrides parts of the preset"},
     {.name = "norm",
      .type = DQ_OPTION_FILE,
@@ -184,7 +186,6 @@ static dq_status read_settings(const amp_options *options, const dq_graph *graph
   settings->half_io = options->half_io;
   settings->nearest = options->rounding == ROUNDING_NEAREST;
   settings->unguarded = options->guard == GUARD_OFF;
-  settings->input_max = options->input_max;
   if (options->policy) {
     dq_policy *policy = DQ_NEW(arena, dq_policy);
     if (!policy) return dq_fail_memory(error, 0);
@@ -206,6 +207,7 @@ typedef struct work {
   dq_data *data;              // of --check; NULL: none
   dq_data *pictures;          // of --retrain builtin; NULL: none
   dq_amp_options settings;
+  bool preprocessed; // settings.input_max is what the preprocessing of pictures gives
   dq_amp_report report;
   dq_amp_range *ranges; // of --check
   int range_count;
@@ -213,6 +215,29 @@ typedef struct work {
   dq_arena *arena;
   const dq_context *context;
 } work;
+
+// The magnitude that inputs may reach: as --input-max tells, else by the preprocessing of pictures, else 255.
+static dq_status read_reach(work *w, dq_error *error) {
+  const amp_options *options = w->options;
+  const dq_data_arguments *pictures = &options->check;
+  w->settings.input_max = options->input_max;
+  if (dq_option_given(options, "input-max")) return DQ_OK;
+  double reach;
+  DQ_TRY(dq_input_reach(&reach, w->original, w->data, pictures->preset, pictures->preprocess, w->context, error));
+  if (reach > 0) w->settings.input_max = reach;
+  w->preprocessed = reach > 0;
+  return DQ_OK;
+}
+
+static void note_guarded(const work *w) {
+  if (w->report.guarded && !dq_option_given(w->options, "input-max"))
+    dq_message(w->context, DQ_NOTE,
+               "%s: the guard keeps %d node%s in float32, as inputs may reach %.4g%s; %s--input-max says how far yours "
+               "reach",
+               w->options->common.operands[0], w->report.guarded, w->report.guarded == 1 ? "" : "s",
+               w->settings.input_max, w->preprocessed ? " by the preprocessing" : "",
+               w->preprocessed ? "" : "--preset or ");
+}
 
 // Looks at the values of the model as it was.
 static dq_status check_data(work *w, dq_error *error) {
@@ -300,14 +325,12 @@ static dq_status convert(work *w, dq_error *error) {
   const char *model = options->common.operands[0], *path = options->output.output;
   DQ_TRY(read_settings(options, w->graph, w->arena, &w->settings, error));
   DQ_TRY(dq_complete_shapes(&w->settings.shapes, w->graph, w->data, w->arena, error));
+  DQ_TRY(read_reach(w, error));
   dq_status status = dq_amp_apply(w->graph, &w->settings, &w->report, w->context, error);
   if (status != DQ_OK) return dq_error_prefix(error, status, "%s", model);
   DQ_TRY(dq_write_model(w->original, w->graph, path, w->context, error));
   if (w->report.nothing_to_do) dq_message(w->context, DQ_NOTE, "%s: nothing to do, no node becomes float16", model);
-  if (w->report.guarded && options->input_max == DQ_AMP_INPUT_MAX)
-    dq_message(w->context, DQ_NOTE,
-               "%s: the guard keeps %d nodes in float32, as inputs may reach %d; --input-max says how far yours reach",
-               model, w->report.guarded, DQ_AMP_INPUT_MAX);
+  note_guarded(w);
   return finish(w, error);
 }
 
@@ -322,14 +345,14 @@ static dq_status check(const void *parsed, dq_error *error) {
 
 static dq_status open_all(work *w, dq_error *error) {
   const amp_options *options = w->options;
-  dq_data_arguments checked = options->check, trained = options->check;
+  dq_data_arguments checked = options->check, trained;
   DQ_TRY(dq_model_open(&w->graph, options->common.operands[0], w->context, error));
   w->original = dq_graph_copy(w->graph);
   w->arena = dq_context_arena(w->context);
   if (!w->original || !w->arena) return dq_fail_memory(error, 0);
-  trained.data = options->data, trained.limit = 0;
   dq_recall_preset(&checked, w->graph, w->context);
-  dq_recall_preset(&trained, w->graph, w->context);
+  trained = checked;
+  trained.data = options->data, trained.limit = 0;
   if (checked.data) DQ_TRY(dq_open_data(&w->data, &checked, options->common.seed, w->context, error));
   if (!options->retrain || !dq_is_builtin(options->retrain)) return DQ_OK;
   return dq_open_data(&w->pictures, &trained, options->common.seed, w->context, error);

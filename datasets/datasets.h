@@ -158,6 +158,11 @@ uint64_t dq_data_facts(const dq_data *data);
 // pictures are read from files, or there are several parts. The data own the text.
 const char *dq_data_generated(const dq_data *data);
 
+// The largest |x| of an element that the preprocessing, as in dq_data_options, makes of a picture; 0: it depends on
+// constants of patients. The arena is for parsing. DQ_USAGE: an unknown preset or field.
+dq_status dq_preprocess_reach(double *reach, const char *preset, const char *preprocess, dq_arena *arena,
+                              dq_error *error);
+
 // The name of row `index` of presets.def, from 0, static; NULL after the last.
 const char *dq_preset_name(int index);
 

@@ -138,11 +138,15 @@ static dq_status find_preset(const char *name, dq_preprocess *fields, dq_error *
   return DQ_USAGE;
 }
 
+// What byte `x` becomes in channel c.
+static double element_of(const dq_preprocess *preprocess, int c, double x) {
+  return (x * preprocess->scale - preprocess->mean[c]) / preprocess->std[c];
+}
+
 // No byte may become NaN or infinite.
 static dq_status check_constants(const dq_preprocess *preprocess, dq_error *error) {
   for (int c = 0; c < 3 && !preprocess->per_patient; c++) {
-    double lowest = -preprocess->mean[c] / preprocess->std[c];
-    double highest = (255 * preprocess->scale - preprocess->mean[c]) / preprocess->std[c];
+    double lowest = element_of(preprocess, c, 0), highest = element_of(preprocess, c, 255);
     if (preprocess->std[c] == 0)
       return dq_fail(error, DQ_USAGE, "preprocess: std of channel %d is 0, expected another number", c);
     if (!isfinite((float)lowest) || !isfinite((float)highest))
@@ -177,6 +181,17 @@ dq_status dq_preprocess_parse(dq_preprocess *preprocess, const char *name, const
   DQ_TRY(parse_fields(preprocess, name, true, norm, arena, error));
   DQ_TRY(parse_fields(preprocess, overrides, !name, norm, arena, error));
   return check_constants(preprocess, error);
+}
+
+dq_status dq_preprocess_reach(double *reach, const char *name, const char *overrides, dq_arena *arena,
+                              dq_error *error) {
+  dq_preprocess preprocess;
+  const char *norm;
+  *reach = 0;
+  DQ_TRY(dq_preprocess_parse(&preprocess, name, overrides, &norm, arena, error));
+  for (int c = 0; c < 3 && !preprocess.per_patient; c++)
+    *reach = fmax(*reach, fmax(fabs(element_of(&preprocess, c, 0)), fabs(element_of(&preprocess, c, 255))));
+  return DQ_OK;
 }
 
 const char *dq_preprocess_join(const char *name, const char *overrides, dq_arena *arena) {

@@ -21,7 +21,9 @@ typedef struct dq_model_amp_options {
                       // mean errors of an output channel cancel
   const char *policy; // path of a file with categories of operators and nodes; NULL (default): those of dq
   int unguarded;      // convert also nodes where a value may leave the range of float16; default 0
-  double input_max;   // largest |x| of the inputs, 1e-30 to 1e30, for the guard and the rounding; 0 (default): 255
+  double input_max;   // largest |x| of the inputs, 1e-30 to 1e30, for the guard and the rounding; 0 (default): for a
+                      // model with one input what the preprocessing of `check`, without `check` that which the model
+                      // records, makes of pictures; else 255
   dq_dataset *check;  // pictures on which the model as it was is run, to observe the values that become float16: see
                       // dq_model_amp_range_at; NULL (default): none
 } dq_model_amp_options;

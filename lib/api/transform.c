@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "lib/api/api_internal.h"
+#include "lib/eval/stored_preset.h"
 #include "lib/verdict/verdict.h"
 
 dq_status dq_api_begin(dq_model *model, const void *facts, dq_error *error) {
@@ -69,6 +70,9 @@ static dq_status read_amp(const dq_model *model, const dq_model_amp_options *giv
                                .deny_node_count = dq_api_count(given->deny_nodes)};
   if (given->input_max != 0 && !(given->input_max >= 1e-30 && given->input_max <= 1e30))
     return dq_fail(error, DQ_USAGE, "input_max is %g, expected 1e-30 to 1e30", given->input_max);
+  if (given->input_max == 0)
+    DQ_TRY(dq_input_reach(&settings->input_max, graph, given->check ? given->check->data : NULL, NULL, NULL,
+                          &model->engine->context, error));
   DQ_TRY(dq_api_shapes(given->shapes, &graph, 1, 1, arena, &settings->shapes, error));
   if (!given->policy) return DQ_OK;
   dq_policy *policy = DQ_NEW(arena, dq_policy);

@@ -87,7 +87,7 @@ EOF
   has "relu2  Relu      FOLLOW  float32    guard: "
   has "conv3  Conv      ALLOW   float32    guard: reads values that may reach "
   has "conv4  Conv      ALLOW   float16    the operator's colour"
-  says "dq-amp: $models/loud.onnx: the guard keeps 3 nodes in float32, as inputs may reach 255; --input-max says how far yours reach"
+  says "dq-amp: $models/loud.onnx: the guard keeps 3 nodes in float32, as inputs may reach 255; --preset or --input-max says how far yours reach"
   [ "$(grep -c ' float32 ' <<<"$output")" -le 4 ]
   outputs "$models/loud.onnx" a "$x"
   outputs out.onnx b "$x"
@@ -104,6 +104,31 @@ EOF
   gives 0 dq-report off.onnx --ref "$models/loud.onnx" --data "npy:$x"
   has "Not finite"
   run -1 near c/y.npy a/y.npy 0.01
+}
+
+@test "the preprocessing of pictures says how far inputs reach" {
+  none() { has "In float32 by the guard:        0" && [[ $stderr != *"the guard keeps"* ]]; }
+  gives 0 dq-amp "$models/loud.onnx" -o known.onnx --preset vww
+  has "the guard keeps 3 nodes in float32, as inputs may reach 1 by the preprocessing; --input-max says how far yours reach"
+  gives 0 dq-amp "$models/loud.onnx" -o small.onnx --preset vww --preprocess scale=1/8192
+  none
+  gives 0 dq-amp "$models/loud.onnx" -o same.onnx --input-max 0.0311279296875 # 255 / 8192
+  cmp small.onnx same.onnx
+  gives 0 dq-amp "$models/loud.onnx" -o out.onnx --preset vww --preprocess scale=1/8192 --input-max 255
+  has "In float32 by the guard:        3"
+  gives 0 dq-amp "$models/loud.onnx" -o out.onnx --check synth:shapes,size=8,count=2 --preprocess scale=1/8192
+  none
+  gives 0 dq-amp "$models/loud.onnx" -o out.onnx --check "npy:$x" --preprocess scale=1/8192 # arrays are as they are
+  has "as inputs may reach 255; --preset or --input-max says how far yours reach"
+  gives 0 dq-tucker "$models/loud.onnx" --ratio 0.9 --force --untimed --data synth:shapes,size=8,count=2 \
+    --preprocess scale=1/8192 -o remembers.onnx
+  gives 0 dq-amp remembers.onnx -o out.onnx
+  none
+  has "preprocessing: scale=1/8192, as the model remembers"
+  gives 0 dq-amp "$models/two_inputs.onnx" -o out.onnx --preprocess scale=1e9 # of which input is not known
+  has "In float32 by the guard:        0"
+  gives 2 dq-amp "$models/loud.onnx" -o none.onnx --preset nonsense
+  [ ! -e none.onnx ]
 }
 
 @test "values looked at on data" {

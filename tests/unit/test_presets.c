@@ -177,6 +177,32 @@ static void paths_are_not_remembered(void **state) {
   dq_data_free(data);
 }
 
+// The largest of both ends of all channels, in whichever order the channels are.
+static void reach(void **state) {
+  static const struct {
+    const char *preset, *preprocess;
+    double reach;
+  } cases[] = {{"imagenet", NULL, (1 - 0.406) / 0.225},
+               {"ppocr-det", NULL, (1 - 0.406) / 0.225},
+               {"raw01", NULL, 1},
+               {"tf", NULL, 1},
+               {"imagenet-caffe", NULL, 255 - 104},
+               {"yolox", NULL, 255},
+               {NULL, NULL, 255},
+               {NULL, "scale=2,mean=0:600:0", 600},
+               {"vww", "std=1:1:-0.25", 4},
+               {"lgg", NULL, 0}};
+  (void)state;
+  dq_arena *arena = dq_arena_new(NULL);
+  double found;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    assert_int_equal(dq_preprocess_reach(&found, cases[i].preset, cases[i].preprocess, arena, NULL), DQ_OK);
+    assert_true(fabs(found - cases[i].reach) < 1e-9);
+  }
+  assert_int_equal(dq_preprocess_reach(&found, "nonsense", NULL, arena, NULL), DQ_USAGE);
+  dq_arena_free(arena);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(yolov8),
@@ -184,6 +210,7 @@ int main(void) {
       cmocka_unit_test(ppocr),
       cmocka_unit_test(lines_of_text),
       cmocka_unit_test(quotients),
+      cmocka_unit_test(reach),
       cmocka_unit_test(remembered_as_typed),
       cmocka_unit_test(paths_are_not_remembered),
   };
