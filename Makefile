@@ -1,6 +1,6 @@
 # dq: build, tests and installation. Sources are found by wildcard, instruction sets by the suffix of a file or by
 # the line "// Sets:" of a body, so adding a file never edits this one.
-VERSION := 0.1.0
+VERSION := 0.2.0
 B ?= build
 PREFIX ?= /usr/local
 CC := gcc
@@ -16,15 +16,22 @@ WARNINGS := -Wall -Wextra -Wshadow -Wconversion $(if $(WERROR),-Werror)
 # clang does not know the pragma ivdep, and dislikes limits that are constants of an enum beside floats, which hold them.
 WARNINGS += $(if $(findstring clang,$(shell $(CC) --version)),-Wno-unknown-pragmas -Wno-enum-float-conversion)
 OWN_FLAGS := -std=c17 -D_GNU_SOURCE $(WARNINGS) -ffp-contract=off -fno-math-errno -ffunction-sections -fdata-sections \
-  -pthread -I. -I$(B)/generated -DDQ_VERSION='"$(VERSION)"'
+  -pthread -I. -I$(B)/generated
 # -fno-trapping-math lets loops with comparisons vectorise; no program here reads the exception flags.
 OWN_FLAGS += -fno-trapping-math
-# The commands divide work among processes where Debian's Open MPI is there to build with; MPI= builds without.
+# The commands divide work among processes where Debian's Open MPI is there to build with; MPI= builds without. What
+# calls it is a library that processes of such a job load.
 MPI := $(shell pkg-config --exists ompi-c && echo yes)
-MPI_FLAGS := $(if $(MPI),-DDQ_MPI $(patsubst -I%,-isystem %,$(shell pkg-config --cflags ompi-c)))
-MPI_LIBRARIES := $(if $(MPI),$(shell pkg-config --libs ompi-c))
-LIBRARIES = $(shell pkg-config --libs libprotobuf-c lapacke openblas jansson libxxhash) -lm -pthread
+MPI_MODULE := $(if $(MPI),$(B)/dq-mpi.so)
+LIBRARIES = $(shell pkg-config --libs libprotobuf-c jansson libxxhash) -ldl -lm -pthread
 LDFLAGS += -Wl,--gc-sections
+# yes: a program that holds all libraries and loads none (make static).
+STATIC :=
+ifneq ($(STATIC),)
+OWN_FLAGS += -DDQ_STATIC
+LDFLAGS += -static -s
+LIBRARIES = $(STATIC_LIBRARIES)
+endif
 
 # The instruction sets, their machines (SETS_machine) and flags (FLAGS_set), from the rows of cpu.def.
 SET_ROW = (\w+), *\w+, *"(\w+)", *(0|DQ_CPU_(\w+)), *"([^"]*)"
@@ -46,7 +53,7 @@ BODY_SETS := c $(SETS_$(MACHINE))
 BODIES := $(shell awk '/^\/\/ Sets: / { for (i = 3; i <= NF; i++) print FILENAME "@" $$i }' $(filter %_body.c,$(FOUND)))
 body_objects = $(patsubst %_body.c@$1,$(B)/%_$1.o,$(filter %@$1,$(BODIES)))
 OBJECTS := $(SOURCES:%.c=$(B)/%.o) $(foreach set,$(BODY_SETS),$(call body_objects,$(set)))
-SHARED_CMD := $(filter-out cmd/dq.c cmd/dq-%.c,$(wildcard cmd/*.c cmd/*/*.c))
+SHARED_CMD := $(filter-out cmd/dq.c cmd/dq-%.c cmd/mpi/%,$(wildcard cmd/*.c cmd/*/*.c))
 # One program holds all commands; dq-VERB is a link to it.
 VERBS := $(sort $(patsubst cmd/dq-%.c,%,$(wildcard cmd/dq-*.c)))
 PROGRAM := cmd/dq.c $(VERBS:%=cmd/dq-%.c) $(SHARED_CMD)
@@ -61,7 +68,7 @@ Q := $(if $(V),,@)
 say = $(if $(V),,@printf '%-4s %s\n' $(1) $@)
 
 .PHONY: all
-all: $(COMMANDS)
+all: $(COMMANDS) $(MPI_MODULE)
 .DELETE_ON_ERROR:
 
 $(SCHEMA).c: /usr/include/onnx/onnx.proto
@@ -90,6 +97,16 @@ $(foreach set,$(BODY_SETS),$(eval $(call BODY_RULE,$(set))))
 # The yardstick among the convolutions stays what it is whatever the rest is compiled with.
 $(B)/lib/kernels/conv/conv_mcmk.o: override CFLAGS := -O3
 
+# The version, and the commit that is built: of the repository, or of the file `commit` of a source archive.
+COMMIT := $(shell git -C $(CURDIR) rev-parse --short=8 HEAD 2>/dev/null || cat cmd/packages/commit 2>/dev/null)
+$(B)/generated/version.h: FORCE
+	@mkdir -p $(@D)
+	@printf '#define DQ_VERSION "%s"\n#define DQ_COMMIT "%s"\n' '$(VERSION)' '$(COMMIT)' >$@.new
+	@cmp -s $@.new $@ || cp $@.new $@
+VERSIONED := lib/api/engine cmd/shared/command cmd/shared/same_work cmd/options/options_help
+$(VERSIONED:%=$(B)/%.o): | $(B)/generated/version.h
+.PHONY: FORCE
+
 # What measured times (lib/wisdom) hold for: the sources of the kernels, the pool, the compiler and its flags.
 KERNEL_SOURCES := $(sort $(wildcard lib/kernels/*/*) lib/base/pool.c lib/exec/bind.c)
 $(B)/generated/kernels_hash.h: $(KERNEL_SOURCES) Makefile
@@ -112,8 +129,11 @@ $(B)/cmd/dq.o: $(B)/generated/verbs.def
 
 $(B)/dq: $(PROGRAM:%.c=$(B)/%.o) $(B)/libdq.a
 	$(call say,LINK)
-	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(LIBRARIES) $(MPI_LIBRARIES)
-$(B)/cmd/shared/mpi_job.o: override CFLAGS += $(MPI_FLAGS)
+	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(LIBRARIES)
+$(B)/dq-mpi.so: cmd/mpi/mpi_module.c cmd/mpi/mpi_module.h lib/base/processes.h
+	$(call say,LINK)
+	$(Q)$(CC) $(CFLAGS) $(OWN_FLAGS) $(SANITIZE) $(patsubst -I%,-isystem %,$(shell pkg-config --cflags ompi-c)) -shared -fPIC \
+	  -o $@ $< $(shell pkg-config --libs ompi-c)
 $(LINKS): $(B)/dq
 	@ln -sf dq $@
 

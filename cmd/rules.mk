@@ -4,7 +4,7 @@
 COMMAND_TESTS := $(filter $(B)/tests/unit/test_options% $(B)/tests/unit/test_command%,$(UNIT_TESTS))
 $(COMMAND_TESTS): %: %.o $(UNIT_SHARED) $(SHARED_CMD:%.c=$(B)/%.o) $(B)/libdq.a
 	$(call say,LINK)
-	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(LIBRARIES) $(MPI_LIBRARIES) -lcmocka
+	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(LIBRARIES) -lcmocka
 
 # Help, manual pages and completions all come from the option tables: the commands write them.
 MAN_PAGES := $(COMMANDS:$(B)/%=$(B)/man/%.1)
@@ -49,17 +49,18 @@ ZSH_FOLDER := share/zsh/site-functions
 FISH_FOLDER := share/fish/vendor_completions.d
 # What is installed, for uninstall: the same names from the same variables.
 HEADERS := lib/dq.h $(wildcard lib/dq_*.h)
-INSTALLED := $(COMMANDS:$(B)/%=bin/%) lib/libdq.a lib/pkgconfig/dq.pc $(HEADERS:lib/%=include/%) \
+INSTALLED := $(COMMANDS:$(B)/%=bin/%) $(MPI_MODULE:$(B)/%=lib/dq/%) lib/libdq.a lib/pkgconfig/dq.pc $(HEADERS:lib/%=include/%) \
   $(MAN_PAGES:$(B)/man/%=share/man/man1/%) $(COMMANDS:$(B)/%=$(BASH_FOLDER)/%) $(COMMANDS:$(B)/%=$(ZSH_FOLDER)/_%) \
   $(COMMANDS:$(B)/%=$(FISH_FOLDER)/%.fish) $(DOCUMENTS:%=share/doc/dq/%)
-DOCUMENT_FOLDERS := $(addprefix share/doc/dq/docs/guide/images/,cortex-a53 cortex-m4) share/doc/dq/docs/guide/images \
+INSTALLED_FOLDERS := $(MPI_MODULE:$(B)/%.so=lib/dq) $(addprefix share/doc/dq/docs/guide/images/,cortex-a53 cortex-m4) share/doc/dq/docs/guide/images \
   share/doc/dq/docs/guide share/doc/dq/docs/experiments share/doc/dq/docs share/doc/dq
 
-install: $(COMMANDS) $(MAN_PAGES) $(COMPLETIONS) $(B)/libdq.a $(B)/dq.pc ## DESTDIR= PREFIX=/usr/local STRIP=strip
+install: $(COMMANDS) $(MPI_MODULE) $(MAN_PAGES) $(COMPLETIONS) $(B)/libdq.a $(B)/dq.pc ## DESTDIR= PREFIX=/usr/local STRIP=strip
 	$(INSTALL) -d $(patsubst %,"$(TREE)/%",$(sort $(dir $(INSTALLED))))
 	$(INSTALL) -m 755 $(B)/dq "$(TREE)/bin"
 	$(STRIP) "$(TREE)/bin/dq"
 	for link in $(LINKS:$(B)/%=%); do ln -sf dq "$(TREE)/bin/$$link" || exit; done
+	$(if $(MPI_MODULE),$(INSTALL) -m 644 $(MPI_MODULE) "$(TREE)/lib/dq" && $(STRIP) "$(TREE)/lib/dq/dq-mpi.so")
 	$(INSTALL) -m 644 $(B)/libdq.a "$(TREE)/lib"
 	$(STRIP) --strip-unneeded -R .comment -R .eh_frame "$(TREE)/lib/libdq.a"
 	$(INSTALL) -m 644 $(B)/dq.pc "$(TREE)/lib/pkgconfig"
@@ -73,7 +74,7 @@ install: $(COMMANDS) $(MAN_PAGES) $(COMPLETIONS) $(B)/libdq.a $(B)/dq.pc ## DEST
 
 uninstall: ## removes what install put there
 	[ ! -d "$(TREE)" ] || { cd "$(TREE)" && rm -f $(INSTALLED) && \
-	  for folder in $(DOCUMENT_FOLDERS); do rmdir "$$folder" 2>/dev/null || :; done; }
+	  for folder in $(INSTALLED_FOLDERS); do rmdir "$$folder" 2>/dev/null || :; done; }
 
 deps: ## installs the Debian packages that are missing
 	@sh cmd/deps.sh

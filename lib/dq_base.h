@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-// Version of the library, such as "0.1.0".
+// Version of the library, such as "0.2.0".
 const char *dq_version(void);
 
 // ---- Failures ----

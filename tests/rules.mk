@@ -32,9 +32,10 @@ $(B)/tests/unit/test_base: LDFLAGS += -Wl,--wrap=umask
 
 # It needs the kernels alone and no library but OpenBLAS, which may be left out, so that it is built for
 # another machine with a compiler.
-$(B)/dqcheck: $(CHECK_OBJECTS) $(filter $(B)/lib/base/% $(B)/lib/kernels/%,$(OBJECTS))
+CHECKED := lib/base/% lib/kernels/% $(if $(OPENBLAS),lib/blas/%)
+$(B)/dqcheck: $(CHECK_OBJECTS) $(filter $(CHECKED:%=$(B)/%),$(OBJECTS))
 	$(call say,LINK)
-	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(if $(OPENBLAS),$(shell pkg-config --libs openblas)) -lm -pthread
+	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(if $(OPENBLAS),-ldl) -lm -pthread
 
 # The same with the tile registers of AMX in memory.
 TILE_SOURCES := $(filter-out $(FOREIGN),$(wildcard lib/kernels/*/*_amx.c))
@@ -45,9 +46,9 @@ $(B)/tiles/%.o: lib/kernels/%.c tests/tiles/tiles.h
 	$(call say,CC)
 	$(Q)$(CC) $(CFLAGS) $(OWN_FLAGS) $(suffix_flags) $(SANITIZE) -MMD -MP -MT $@ -c -o $@ $<
 $(B)/tiles/dqcheck: $(CHECK_OBJECTS) $(TILE_SOURCES:lib/kernels/%.c=$(B)/tiles/%.o) $(B)/tests/tiles/detect.o \
-  $(filter-out %_amx.o,$(filter $(B)/lib/base/% $(B)/lib/kernels/%,$(OBJECTS)))
+  $(filter-out %_amx.o,$(filter $(CHECKED:%=$(B)/%),$(OBJECTS)))
 	$(call say,LINK)
-	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -Wl,--wrap=dq_cpu_detect -o $@ $^ $(if $(OPENBLAS),$(shell pkg-config --libs openblas)) -lm -pthread
+	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -Wl,--wrap=dq_cpu_detect -o $@ $^ $(if $(OPENBLAS),-ldl) -lm -pthread
 
 # Small models, good and bad, that the tests of commands and the fuzzers read.
 $(B)/make_models: $(MODEL_OBJECTS) $(B)/libdq.a
@@ -68,7 +69,7 @@ $(B)/saturating/dq: $(PROGRAM:%.c=$(B)/%.o) $(B)/tests/saturating/clip.o $(B)/li
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -Wl,--wrap=dq_conv_pairs_safe,--wrap=dq_sums16_prepare \
-	  -o $@ $^ $(LIBRARIES) $(MPI_LIBRARIES)
+	  -o $@ $^ $(LIBRARIES)
 
 .PHONY: test check check-long snapshots tests-built test-aarch64 test-audit test-machines test-emitted test-large test-networks test-saturating test-kills test-overfit test-steps test-faults unit asan tsan
 ## test: install what is missing, build everything, run all tests

@@ -3,12 +3,9 @@
 #include <string.h>
 
 #include "cmd/options/options_internal.h"
+#include "version.h"
 
 enum { WIDTH = 80, HELP_COLUMN = 27, TEXT_SIZE = 2048 };
-
-#ifndef DQ_VERSION
-#define DQ_VERSION "unknown"
-#endif
 
 // Words of `text` from column `column` on, wrapped at WIDTH and indented by `indent`; an empty line
 // stays one. Ends the line.

@@ -20,6 +20,7 @@
 #include "lib/process/child.h"
 #include "lib/base/file.h"
 #include "lib/wisdom/wisdom.h"
+#include "version.h"
 
 enum { EXIT_BROKEN_PIPE = 141, GRACE_MICROSECONDS = 700000, HEARTBEAT_SECONDS = 10 };
 
@@ -122,7 +123,7 @@ static bool asks(const dq_common_options *common) {
 static void answer(const dq_common_options *common, int *status, dq_error *error) {
   const dq_command *command = common->command;
   if (common->help) dq_options_help(command, stdout);
-  else if (common->version) printf("%s %s\n", command->name, DQ_VERSION);
+  else if (common->version) printf("%s %s%s\n", command->name, DQ_VERSION, DQ_COMMIT[0] ? " (" DQ_COMMIT ")" : "");
   else if (common->help_man) dq_options_man(command, stdout);
   else if (common->help_check) *status = (int)dq_options_check(command, error);
   else if (dq_option_given(common, "help-complete"))

@@ -10,6 +10,7 @@
 #include "lib/base/file.h"
 #include "lib/base/sizes.h"
 #include "lib/document/origin.h"
+#include "version.h"
 
 // ---- One thing ----
 
@@ -117,7 +118,7 @@ dq_status dq_same_command(const dq_processes *processes, const dq_common_options
   dq_option_place places[DQ_OPTION_ROWS];
   if (dq_process_count(processes) == 1) return DQ_OK;
   compare(&c, DQ_USAGE, "the command", common->command->name, hash_text(common->command->name));
-  compare(&c, DQ_USAGE, "the version of dq", DQ_VERSION, hash_text(DQ_VERSION));
+  compare(&c, DQ_USAGE, "the version of dq", DQ_VERSION " " DQ_COMMIT, hash_text(DQ_VERSION " " DQ_COMMIT));
   DQ_TRY(settle(&c, error));
   const int count = dq_option_places(common->command, places);
   compare_number(&c, DQ_USAGE, "the number of models", common->operand_count);

@@ -4,6 +4,7 @@
 
 #include "lib/api/api_internal.h"
 #include "lib/session/batch.h"
+#include "version.h"
 
 _Static_assert(DQ_CODE_CONDITION == (int)DQ_CONDITION && DQ_CODE_USAGE == (int)DQ_USAGE &&
                    DQ_CODE_BAD_INPUT == (int)DQ_BAD_INPUT && DQ_CODE_UNSUPPORTED == (int)DQ_UNSUPPORTED &&

@@ -2,8 +2,6 @@
 // plain LAPACKE calls would allocate in silence), results in one fixed order and sign.
 #include "lib/linalg/linalg.h"
 
-#include <cblas.h>
-#include <lapacke.h>
 #include <limits.h>
 #include <math.h>
 #include <pthread.h>
@@ -13,13 +11,7 @@
 
 #include "lib/base/arena.h"
 #include "lib/base/sizes.h"
-
-static int blas_threads; // that OpenBLAS started with
-
-static void one_thread(void) {
-  blas_threads = openblas_get_num_threads();
-  openblas_set_num_threads(1);
-}
+#include "lib/blas/blas.h"
 
 // OpenBLAS takes a buffer for each call under way, keeps it for later ones, and waits for ever when the system
 // refuses one. Its own threads, which do nothing here, take one each when they start, which may be at any time. Where
@@ -36,19 +28,19 @@ static bool address_space_is_limited(void) {
 
 static bool claim_buffer(void) {
   if (buffer_is_there) return true;
-  size_t size = (size_t)BLAS_BUFFER * (size_t)(blas_threads > 1 ? blas_threads : 1) + (16 << 20); // others allocate too
+  size_t size =
+      (size_t)BLAS_BUFFER * (size_t)dq_max_i64(dq_blas_loaded()->threads, 1) + (16 << 20); // others allocate too
   void *block = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (block == MAP_FAILED) return false;
   munmap(block, size);
   double one = 1, square; // the call takes the buffer, before other threads can take that space
-  cblas_dsyrk(CblasRowMajor, CblasUpper, CblasNoTrans, 1, 1, 1.0, &one, 1, 0.0, &square, 1);
+  dq_blas_loaded()->cblas_dsyrk(CblasRowMajor, CblasUpper, CblasNoTrans, 1, 1, 1.0, &one, 1, 0.0, &square, 1);
   return buffer_is_there = true;
 }
 
 // Before and after calls of LAPACKE and cblas; `*limited` is for the end.
 static dq_status begin_calls(bool *limited, dq_error *error) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, one_thread);
+  DQ_TRY(dq_blas_open(error));
   *limited = address_space_is_limited();
   if (!*limited) return DQ_OK;
   pthread_mutex_lock(&turns);
@@ -122,15 +114,15 @@ static dq_status svd_tall(const svd_job *job, double *a, double *long_vectors, d
   double best = 0;
   lapack_int *integers = DQ_NEW_ARRAY(job->scratch, 8 * (int64_t)n, lapack_int);
   if (!integers) return dq_fail_memory(error, (size_t)n * 8 * sizeof(lapack_int));
-  DQ_TRY(check_info(LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, 'S', m, n, a, m, job->values, long_vectors, m, short_columns,
-                                        n, &best, -1, integers),
+  DQ_TRY(check_info(dq_blas_loaded()->LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, 'S', m, n, a, m, job->values, long_vectors,
+                                                          m, short_columns, n, &best, -1, integers),
                     "dgesdd", error));
   if (!(best >= 1 && best <= INT_MAX))
     return dq_fail(error, DQ_UNSUPPORTED, "matrix of %dx%d is too large to decompose", m, n);
   double *work = DQ_NEW_ARRAY(job->scratch, best, double);
   if (!work) return dq_fail_memory(error, (size_t)best * sizeof(double));
-  return check_info(LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, 'S', m, n, a, m, job->values, long_vectors, m, short_columns,
-                                        n, work, (lapack_int)best, integers),
+  return check_info(dq_blas_loaded()->LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, 'S', m, n, a, m, job->values, long_vectors,
+                                                          m, short_columns, n, work, (lapack_int)best, integers),
                     "dgesdd", error);
 }
 
@@ -177,16 +169,16 @@ dq_status dq_svd(int64_t rows, int64_t columns, const double *a, double *left, d
 static dq_status eigen(dq_arena *scratch, char job, int64_t size, double *vectors, double *values, dq_error *error) {
   lapack_int n = (lapack_int)size, best_integers = 0;
   double best = 0;
-  DQ_TRY(
-      check_info(LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, job, 'L', n, vectors, n, values, &best, -1, &best_integers, -1),
-                 "dsyevd", error));
+  DQ_TRY(check_info(dq_blas_loaded()->LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, job, 'L', n, vectors, n, values, &best, -1,
+                                                          &best_integers, -1),
+                    "dsyevd", error));
   if (!(best >= 1 && best <= INT_MAX) || best_integers < 1)
     return dq_fail(error, DQ_UNSUPPORTED, "matrix of %dx%d is too large to decompose", n, n);
   double *work = DQ_NEW_ARRAY(scratch, best, double);
   lapack_int *integers = DQ_NEW_ARRAY(scratch, best_integers, lapack_int);
   if (!work || !integers) return dq_fail_memory(error, (size_t)best * sizeof(double));
-  return check_info(LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, job, 'L', n, vectors, n, values, work, (lapack_int)best,
-                                        integers, best_integers),
+  return check_info(dq_blas_loaded()->LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, job, 'L', n, vectors, n, values, work,
+                                                          (lapack_int)best, integers, best_integers),
                     "dsyevd", error);
 }
 
@@ -196,8 +188,8 @@ static dq_status left_by_gram(const svd_job *job, dq_error *error) {
   double *squares = DQ_NEW_ARRAY(job->scratch, rows, double);
   if (!gram || !squares) return dq_fail_memory(error, (size_t)(rows * rows) * sizeof(double));
   // The upper triangle by rows is the lower one by columns.
-  cblas_dsyrk(CblasRowMajor, CblasUpper, CblasNoTrans, (int)rows, (int)columns, 1.0, job->a, (int)columns, 0.0, gram,
-              (int)rows);
+  dq_blas_loaded()->cblas_dsyrk(CblasRowMajor, CblasUpper, CblasNoTrans, (int)rows, (int)columns, 1.0, job->a,
+                                (int)columns, 0.0, gram, (int)rows);
   DQ_TRY(eigen(job->scratch, 'V', rows, gram, squares, error));
   for (int64_t k = 0; k < rows; k++) {
     int64_t from = rows - 1 - k;
@@ -240,9 +232,9 @@ dq_status dq_matrix_multiply(bool transpose_a, const dq_matrix *a, bool transpos
                    (long long)a->rows, (long long)a->columns, (long long)b->rows, (long long)b->columns);
   bool limited;
   DQ_TRY(begin_calls(&limited, error));
-  cblas_dgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans, transpose_b ? CblasTrans : CblasNoTrans,
-              (int)c->rows, (int)c->columns, (int)inner, 1.0, a->data, (int)a->stride, b->data, (int)b->stride, beta,
-              c->data, (int)c->stride);
+  dq_blas_loaded()->cblas_dgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans,
+                                transpose_b ? CblasTrans : CblasNoTrans, (int)c->rows, (int)c->columns, (int)inner, 1.0,
+                                a->data, (int)a->stride, b->data, (int)b->stride, beta, c->data, (int)c->stride);
   end_calls(limited);
   return DQ_OK;
 }
@@ -255,7 +247,8 @@ dq_status dq_cholesky(const dq_matrix *a, dq_error *error) {
   bool limited;
   DQ_TRY(begin_calls(&limited, error));
   // The lower triangle by rows is the upper one by columns.
-  lapack_int info = LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', (lapack_int)a->rows, a->data, (lapack_int)a->stride);
+  lapack_int info =
+      dq_blas_loaded()->LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', (lapack_int)a->rows, a->data, (lapack_int)a->stride);
   end_calls(limited);
   if (info > 0)
     return dq_fail(error, DQ_BAD_INPUT, "matrix of %lldx%lld is not positive definite", (long long)a->rows,
@@ -270,8 +263,9 @@ dq_status dq_solve_triangular(const dq_matrix *lower, bool transposed, const dq_
                    (long long)lower->rows, (long long)lower->columns, (long long)b->rows, (long long)b->columns);
   bool limited;
   DQ_TRY(begin_calls(&limited, error));
-  cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, transposed ? CblasTrans : CblasNoTrans, CblasNonUnit, (int)b->rows,
-              (int)b->columns, 1.0, lower->data, (int)lower->stride, b->data, (int)b->stride);
+  dq_blas_loaded()->cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, transposed ? CblasTrans : CblasNoTrans,
+                                CblasNonUnit, (int)b->rows, (int)b->columns, 1.0, lower->data, (int)lower->stride,
+                                b->data, (int)b->stride);
   end_calls(limited);
   return DQ_OK;
 }

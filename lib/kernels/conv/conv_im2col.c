@@ -29,5 +29,5 @@ static void multiply(const dq_matrix_product *product) {
   dq_gemm_f32(&gemm, product->plan->cpu, product->a, product->b, NULL, product->out, product->scratch, product->pool);
 }
 
-DQ_MATRIX_ALGORITHM(dq_conv_im2col, "im2col", matrix, true, (void)0)
-DQ_MATRIX_ALGORITHM(dq_conv_im2row, "im2row", rows, true, (void)0)
+DQ_MATRIX_ALGORITHM(dq_conv_im2col, "im2col", matrix, true, dq_matrix_applicable, (void)0)
+DQ_MATRIX_ALGORITHM(dq_conv_im2row, "im2row", rows, true, dq_matrix_applicable, (void)0)

@@ -1,7 +1,9 @@
 // im2col and im2row with OpenBLAS, which uses one thread per call: columns are shared out over the pool.
 #include "lib/kernels/conv/conv_matrix.h"
 
-#include <cblas.h>
+#include "lib/blas/blas.h"
+
+static bool applicable(const dq_conv_plan *plan) { return dq_matrix_applicable(plan) && dq_blas_open(NULL) == DQ_OK; }
 
 static void multiply_columns(void *argument, int64_t task, int thread) {
   const dq_matrix_product *m = argument;
@@ -10,9 +12,10 @@ static void multiply_columns(void *argument, int64_t task, int thread) {
   const float *b = m->b + from * (m->transposed ? m->depth : 1);
   (void)thread;
   if (!count) return;
-  cblas_sgemm(CblasRowMajor, CblasNoTrans, m->transposed ? CblasTrans : CblasNoTrans, (blasint)m->rows, (blasint)count,
-              (blasint)m->depth, 1.0f, m->a, (blasint)m->depth, b, (blasint)(m->transposed ? m->depth : m->columns),
-              0.0f, m->out + from, (blasint)m->out_stride);
+  dq_blas_loaded()->cblas_sgemm(CblasRowMajor, CblasNoTrans, m->transposed ? CblasTrans : CblasNoTrans,
+                                (blasint)m->rows, (blasint)count, (blasint)m->depth, 1.0f, m->a, (blasint)m->depth, b,
+                                (blasint)(m->transposed ? m->depth : m->columns), 0.0f, m->out + from,
+                                (blasint)m->out_stride);
   for (int64_t i = 0; i < m->rows; i++)
     for (int64_t j = from; j < from + count; j++) {
       float *at = m->out + i * m->out_stride + j;
@@ -28,5 +31,7 @@ static size_t scratch_words(const dq_conv_plan *plan, int64_t columns, bool tran
   return (void)plan, (void)columns, (void)transposed, (void)threads, 0;
 }
 
-DQ_MATRIX_ALGORITHM(dq_conv_im2col_openblas, "im2col-openblas", matrix, false, openblas_set_num_threads(1))
-DQ_MATRIX_ALGORITHM(dq_conv_im2row_openblas, "im2row-openblas", rows, false, openblas_set_num_threads(1))
+DQ_MATRIX_ALGORITHM(dq_conv_im2col_openblas, "im2col-openblas", matrix, false, applicable,
+                    dq_blas_loaded()->set_threads(1))
+DQ_MATRIX_ALGORITHM(dq_conv_im2row_openblas, "im2row-openblas", rows, false, applicable,
+                    dq_blas_loaded()->set_threads(1))

@@ -55,8 +55,8 @@ void dq_rows_run(const dq_conv_call *call, dq_matrix_multiply *multiply, dq_matr
 #define DQ_MATRIX_PREPARE_matrix NULL
 #define DQ_MATRIX_PREPARE_rows dq_rows_prepare
 // Defines an algorithm of either form (`matrix` or `rows`) with the functions `multiply` and `scratch_words` of the
-// including file; the statement `first` runs before every convolution.
-#define DQ_MATRIX_ALGORITHM(symbol, text, form, bits, first)                                                           \
+// including file; `fits` tells whether a plan may take it, and the statement `first` runs before every convolution.
+#define DQ_MATRIX_ALGORITHM(symbol, text, form, bits, fits, first)                                                     \
   static size_t form##_scratch(const dq_conv_plan *plan, int threads) {                                                \
     return dq_##form##_scratch_words(plan, threads, scratch_words);                                                    \
   }                                                                                                                    \
@@ -65,7 +65,7 @@ void dq_rows_run(const dq_conv_call *call, dq_matrix_multiply *multiply, dq_matr
     dq_##form##_run(call, multiply, scratch_words);                                                                    \
   }                                                                                                                    \
   const dq_conv_algorithm symbol = {.name = text,                                                                      \
-                                    .applicable = dq_matrix_applicable,                                                \
+                                    .applicable = fits,                                                                \
                                     .same_bits = bits,                                                                 \
                                     .prepare = DQ_MATRIX_PREPARE_##form,                                               \
                                     .packed_words = dq_##form##_packed_words,                                          \

@@ -1,0 +1,73 @@
+#include "lib/blas/blas.h"
+
+#include <pthread.h>
+#ifndef DQ_STATIC
+#include <dlfcn.h>
+#include <stdio.h>
+#endif
+
+static dq_blas functions;
+static char problem[200]; // why there are none; empty where there are
+
+#ifdef DQ_STATIC
+
+// Of OpenBLAS alone; others have no threads.
+extern int openblas_get_num_threads(void) __attribute__((weak));
+extern void openblas_set_num_threads(int) __attribute__((weak));
+
+static void load(void) {
+#define TAKE(name) functions.name = name;
+  DQ_CBLAS_FUNCTIONS(TAKE)
+  DQ_LAPACKE_FUNCTIONS(TAKE)
+#undef TAKE
+  functions.set_threads = openblas_set_num_threads;
+  functions.threads = openblas_get_num_threads ? openblas_get_num_threads() : 1;
+}
+
+#else
+
+// With its symbols for the libraries that come after it: LAPACKE calls the LAPACK of OpenBLAS, whatever library of
+// that name the system prefers.
+static void *library(const char *name) {
+  void *handle = dlopen(name, RTLD_NOW | RTLD_GLOBAL);
+  if (!handle) snprintf(problem, sizeof problem, "%s", dlerror());
+  return handle;
+}
+
+// Stores the address of a function of the library at `to`.
+static void find(void *handle, const char *name, void *to) {
+  *(void **)to = handle ? dlsym(handle, name) : NULL;
+  if (handle && !*(void **)to && !problem[0]) snprintf(problem, sizeof problem, "%s", dlerror());
+}
+
+static void load(void) {
+  int (*threads)(void);
+  void *openblas = library("libopenblas.so.0"), *lapacke = openblas ? library("liblapacke.so.3") : NULL;
+#define FIND_CBLAS(name) find(openblas, #name, &functions.name);
+#define FIND_LAPACKE(name) find(lapacke, #name, &functions.name);
+  DQ_CBLAS_FUNCTIONS(FIND_CBLAS)
+  DQ_LAPACKE_FUNCTIONS(FIND_LAPACKE)
+#undef FIND_CBLAS
+#undef FIND_LAPACKE
+  find(openblas, "openblas_get_num_threads", &threads);
+  find(openblas, "openblas_set_num_threads", &functions.set_threads);
+  if (!problem[0]) functions.threads = threads();
+}
+
+#endif
+
+static void load_and_set(void) {
+  load();
+  if (!problem[0] && functions.set_threads) functions.set_threads(1);
+}
+
+dq_status dq_blas_open(dq_error *error) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, load_and_set);
+  if (!problem[0]) return DQ_OK;
+  dq_fail(error, DQ_SYSTEM, "OpenBLAS and LAPACKE cannot be loaded: %s", problem);
+  dq_error_hint(error, "decompositions need both: apt-get install libopenblas0-pthread liblapacke");
+  return DQ_SYSTEM;
+}
+
+const dq_blas *dq_blas_loaded(void) { return &functions; }
