@@ -7,6 +7,7 @@
 #include "lib/base/half.h"
 #include "lib/base/sizes.h"
 #include "lib/document/origin.h"
+#include "lib/document/repair_shapes.h"
 
 // Attributes that name an element type of ONNX.
 static const char *const type_attributes[] = {
@@ -236,16 +237,21 @@ static void note_obstacle(const dq_graph *graph, const dq_node *node, const dq_c
              graph->path ? graph->path : "the model", dq_node_label(node, label, sizeof label));
 }
 
+static dq_status convert_copy(dq_graph *graph, const char *what, const dq_context *context, dq_error *error) {
+  dq_arena *arena = dq_context_arena(context);
+  dq_status status = arena ? convert(graph, what, context, arena, error) : dq_fail_memory(error, 0);
+  dq_arena_free(arena);
+  return status;
+}
+
 dq_status dq_widen_half(dq_graph **wide, bool *widened, const dq_graph *graph, const char *what,
                         const dq_context *context, dq_error *error) {
   const dq_node *obstacle = find_obstacle(graph);
   *widened = has_half(graph) && !obstacle;
   if (has_half(graph) && obstacle) note_obstacle(graph, obstacle, context);
   if (!(*wide = dq_graph_copy(graph))) return dq_fail_memory(error, 0);
-  if (!*widened) return DQ_OK;
-  dq_arena *arena = dq_context_arena(context);
-  dq_status status = arena ? convert(*wide, what, context, arena, error) : dq_fail_memory(error, 0);
-  dq_arena_free(arena);
+  dq_status status = dq_repair_shapes(*wide, context, error);
+  if (status == DQ_OK && *widened) status = convert_copy(*wide, what, context, error);
   if (status == DQ_OK) return DQ_OK;
   dq_graph_free(*wide);
   *wide = NULL;

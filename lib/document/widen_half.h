@@ -14,7 +14,8 @@
 // The outputs differ from those of `graph` by what float16 arithmetic rounds. The widening is a step of the origin
 // (lib/document/origin.h). A note with the path of the graph counts the widened weights and ends with "before `what`",
 // such as "quantization". *widened says whether anything was float16. A graph with bodies (If, Loop, Scan), functions
-// or BitCast is copied as it is, with a note when something in it is float16.
+// or BitCast is copied as it is, with a note when something in it is float16. Declared shapes that the nodes contradict
+// are repaired in any copy (lib/document/repair_shapes.h).
 // The caller frees *wide, before `graph`, whose elements it shares. DQ_SYSTEM: there is no memory.
 dq_status dq_widen_half(dq_graph **wide, bool *widened, const dq_graph *graph, const char *what,
                         const dq_context *context, dq_error *error);

@@ -8,6 +8,7 @@
 #include "lib/graph/patterns.h"
 #include "lib/document/lower_opset.h"
 #include "lib/document/origin.h"
+#include "lib/document/repair_shapes.h"
 #include "lib/ops/operator_names.h"
 #include "quant/amp/amp_internal.h"
 
@@ -136,6 +137,7 @@ dq_status dq_amp_apply(dq_graph *graph, const dq_amp_options *options, dq_amp_re
   if (status == DQ_OK && !report->nothing_to_do) {
     DQ_TRY(dq_lower_opset(graph, context, error));
     DQ_TRY(dq_origin_finish(origin, graph, context, error));
+    DQ_TRY(dq_repair_shapes(graph, context, error));
     return dq_origin_set_sizes(graph, &options->shapes, context, error);
   }
   dq_origin_discard(origin);

@@ -234,3 +234,43 @@ head.weight             64                  16        16" ]
   cmp o_1-3.npy o_1-4.npy # Relu
   run -1 cmp -s o_1.npy o_1-3.npy
 }
+
+@test "shapes that the file declares and its nodes contradict are repaired in what is written, and said once" {
+  cat >head.model <<'END'
+input x -1 3 8 8
+a = Conv x w(4,3,3,3) b(4) pads=1,1,1,1
+r = Relu a
+g = GlobalAveragePool r
+y = Flatten g
+output y 7 9 5
+END
+  make_models --describe head.model head.onnx
+  local note="shapes that the model declares contradict its nodes, 1 in all, such as that of output 'y'"
+  declared() { make_models --digest "$1" | grep '^output y'; } # FILE
+  [ "$(declared head.onnx)" = "output y float32 7 9 5" ]
+  repaired() { # FILE
+    [ "$(grep -c "$note" <<<"$stderr")" -eq 1 ]
+    declared "$1" | grep -qx "output y float32 N 4"
+  }
+  gives 0 dq-amp head.onnx -o amp.onnx
+  repaired amp.onnx
+  gives 0 dq-amp head.onnx -o same.onnx --deny-node "*" # nothing becomes float16
+  cmp same.onnx head.onnx
+  for verb in int8 tucker train; do
+    case $verb in
+    int8) gives 0 dq-int8 head.onnx --data "npy:$x" -o int8.onnx ;;
+    tucker) gives 0 dq-tucker head.onnx --ratio 0.5 --force --untimed -o tucker.onnx ;;
+    train) gives 0 dq-train head.onnx --teacher head.onnx --data synth:shapes,size=8,count=8 --val synth:shapes,size=8,count=8 \
+      --epochs 1 --batch 4 --lr 1e-9 --keep last -o train.onnx ;;
+    esac
+    repaired $verb.onnx
+  done
+  run --separate-stderr dq-mix head.onnx --data "npy:$x" -o mix.onnx --time-limit 0.1s --max-drop 100
+  [ "$status" -le 1 ]
+  [ -e mix.onnx ] || cp int8.onnx mix.onnx # the machine may be too noisy
+  repaired mix.onnx
+  gives 0 dq-int8 head.onnx --data "npy:$x" -o trained.onnx --retrain builtin,epochs=1
+  repaired trained.onnx
+  gives 0 dq-int8 amp.onnx --data "npy:$x" -o again.onnx
+  [[ $stderr != *contradict* ]]
+}

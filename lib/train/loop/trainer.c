@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "lib/base/clock.h"
+#include "lib/document/repair_shapes.h"
 #include "lib/train/loop/trainer_internal.h"
 
 // ---- Memory, and the start ----
@@ -259,6 +260,7 @@ static dq_status train(dq_trainer *t, dq_error *error) {
 
 dq_status dq_train(dq_graph *model, const dq_trainer_options *options, dq_train_report *report, dq_arena *arena,
                    const dq_context *context, dq_error *error) {
+  DQ_TRY(dq_repair_shapes(model, context, error));
   dq_trainer t = {
       .options = options, .context = context, .arena = arena, .model = model, .report = report, .begin = dq_seconds()};
   *report = (dq_train_report){0};
