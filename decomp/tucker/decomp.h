@@ -81,6 +81,7 @@ typedef struct dq_tucker_report {
   // Multiply-accumulates of all operators and elements of all float initializers of the model.
   dq_conv_cost model_before, model_after;
   bool macs_known; // false: those of some operator are not known, and macs of both costs are 0
+  const char *uncounted; // name or first output of the first such operator; NULL: there is none, or sizes are open
 } dq_tucker_report;
 
 // Why nothing was decomposed, as a part of a sentence: the reason that all layers have, or where reasons stand. Valid

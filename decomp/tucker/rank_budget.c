@@ -252,6 +252,13 @@ static double fewest_macs(const dq_tucker_job *job, const dq_tucker_options *opt
 
 static dq_status check_known(const dq_tucker_report *report, dq_error *error) {
   if (report->macs_known && report->model_before.macs > 0) return DQ_OK;
+  if (report->macs_known)
+    return dq_fail(error, DQ_CONDITION, "the model has no multiply-accumulates, and nothing to decompose");
+  if (report->uncounted)
+    return dq_fail(error, DQ_UNSUPPORTED,
+                   "node '%.200s': its multiply-accumulates are not known, so a share of the model's cannot be kept; "
+                   "--ratio and --energy need none",
+                   report->uncounted);
   return dq_fail(error, DQ_USAGE, "the model's multiply-accumulates are not known, a share of them cannot be kept");
 }
 

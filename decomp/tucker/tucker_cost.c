@@ -76,8 +76,11 @@ dq_status dq_tucker_model_cost(const dq_graph *graph, const dq_tucker_options *o
   if (!scratch) return dq_fail_memory(error, sizeof(dq_op));
   int64_t total = 0, macs;
   bool known = tensors != NULL;
-  for (int n = 0; known && n < graph->node_count; n++)
-    known = node_macs(graph, graph->nodes[n], tensors, context, scratch, &macs) && dq_add_i64(total, macs, &total);
+  for (int n = 0; known && n < graph->node_count; n++) {
+    const dq_node *node = graph->nodes[n];
+    known = node_macs(graph, node, tensors, context, scratch, &macs) && dq_add_i64(total, macs, &total);
+    if (!known) report->uncounted = node->name[0] || !node->output_count ? node->name : node->outputs[0]->name;
+  }
   dq_arena_free(scratch);
   report->macs_known = known;
   report->model_before = (dq_conv_cost){known ? total : 0, dq_tucker_parameters(graph)};

@@ -97,7 +97,7 @@ dq_status dq_tucker_factor(dq_tucker_job *job, const dq_tucker_options *options,
 
 // Chooses, in place of dq_tucker_choose, the ranks of all jobs together so that the whole model has at most the share
 // options->macs_share of its multiply-accumulates. DQ_CONDITION: that cannot be reached; the message says what can.
-// DQ_USAGE: the multiply-accumulates are not known.
+// The multiply-accumulates are not known: DQ_USAGE where sizes are open, DQ_UNSUPPORTED because of an operator.
 dq_status dq_tucker_budget(dq_tucker_job *jobs, int count, const dq_tucker_options *options,
                            const dq_tucker_report *report, dq_error *error);
 

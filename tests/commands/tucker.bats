@@ -19,6 +19,20 @@ load common
   [[ $output != *"nothing was decomposed"* ]]
 }
 
+@test "a share of multiply-accumulates that there are none of, or that are not known" {
+  printf 'input x -1 3 8 8\ny = Relu x\noutput y -1 3 8 8\n' >none.model
+  make_models --describe none.model none.onnx
+  gives 1 dq-tucker none.onnx --macs -25% -o out.onnx
+  says "dq-tucker: none.onnx: the model has no multiply-accumulates, and nothing to decompose"
+  printf 'input x 1 3 8 8\na = NonZero x\nb = Cast a to=1\nc = Transpose b\ny = MatMul c w(4,5)\noutput y -1 5\n' >values.model
+  make_models --describe values.model values.onnx
+  gives 4 dq-tucker values.onnx --macs -25% -o out.onnx
+  has "node 'y': its multiply-accumulates are not known"
+  gives 2 dq-tucker "$models/open_size.onnx" --macs -25% -o out.onnx
+  has "--shape images=N,3,224,224"
+  [ ! -e out.onnx ]
+}
+
 @test "pictures of --eval without labels" {
   gives 0 dq-tucker "$models/small.onnx" --ratio 0.5 --untimed -o out.onnx --eval "npy:$x"
   has "dq-tucker: npy:$x: no labels: the outputs are compared with those of the float network"
