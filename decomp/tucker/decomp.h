@@ -80,7 +80,7 @@ typedef struct dq_tucker_report {
   int count, decomposed;   // number of layers, and of those that were decomposed
   // Multiply-accumulates of all operators and elements of all float initializers of the model.
   dq_conv_cost model_before, model_after;
-  bool macs_known; // false: those of some operator are not known, and macs of both costs are 0
+  bool macs_known;       // false: those of some operator are not known, and macs of both costs are 0
   const char *uncounted; // name or first output of the first such operator; NULL: there is none, or sizes are open
 } dq_tucker_report;
 
