@@ -1,8 +1,10 @@
 // Calibration: the range of every value that is to be quantized, found by running the float network on pictures. Each
-// picture runs once. A value takes 64 KiB for its histogram, however many pictures there are.
+// picture runs once. A value takes 64 KiB at most for its histogram, however many pictures there are, and far less where
+// it has few elements.
 #ifndef DQ_CALIB_CALIB_H
 #define DQ_CALIB_CALIB_H
 
+#include "calib/bin_counts.h"
 #include "calib/elements.h"
 #include "calib/margin.h"
 #include "lib/session/observe.h"
@@ -12,11 +14,10 @@
 // finite elements have |x| < 4096 * 2^e. A bin of width 2^(e + 1) is exactly two bins of width 2^e. The counts
 // therefore do not depend on the order of the elements, and histograms of two halves of the pictures can be merged
 // without loss.
-enum { DQ_HISTOGRAM_BINS = 8192 }; // half of them below 0
-
+// Of DQ_HISTOGRAM_BINS bins half lie below 0; bin i counts the x with i - BINS / 2 <= x / width < i - BINS / 2 + 1.
 typedef struct dq_histogram {
   int exponent;           // bin width is 2^exponent
-  uint64_t *bins;         // [DQ_HISTOGRAM_BINS]; bin i counts the x with i - BINS / 2 <= x / width < i - BINS / 2 + 1
+  dq_bin_counts bins;     // dq_histogram_bins
   uint64_t count;         // of finite elements
   uint64_t not_finite;    // elements that are NaN or infinite; no bin counts them
   float minimum, maximum; // of the finite elements; 0 and 0 when there are none
@@ -31,20 +32,22 @@ enum { DQ_ACTIVATION_STEPS = 255, DQ_SYMMETRIC_STEPS = DQ_ACTIVATION_STEPS - 1 }
 // Weight of the newest picture in the moving averages (ONNX Runtime's averaging_constant).
 #define DQ_MOVING_AVERAGE_CONSTANT 0.01
 
-// Makes an empty histogram. Its 64 KiB of bins count against `budget` (NULL: against none), which must outlive it.
-// DQ_SYSTEM: there is no memory.
-dq_status dq_histogram_init(dq_histogram *histogram, dq_budget *budget, dq_error *error);
-void dq_histogram_deinit(dq_histogram *histogram); // frees the bins
+// Makes an empty histogram, whose memory will count against `budget` (NULL: against none), which must outlive it.
+void dq_histogram_init(dq_histogram *histogram, dq_budget *budget);
+void dq_histogram_deinit(dq_histogram *histogram); // frees the memory
+// The counts of all bins, which belong to the histogram or stand in memory[DQ_HISTOGRAM_BINS].
+const uint64_t *dq_histogram_bins(const dq_histogram *histogram, uint64_t *memory);
 // Counts the `count` (>= 0) elements of one picture with the threads and the kernels of the context (NULL: the caller
-// alone, in plain C), which do not change the result. Returns the extremes of this picture. The moving averages do not
-// change (dq_histogram_average).
-dq_extremes dq_histogram_count(dq_histogram *histogram, const float *values, int64_t count, const dq_context *context);
+// alone, in plain C), which do not change the result. *seen: the extremes of this picture. The moving averages do not
+// change (dq_histogram_average). DQ_SYSTEM: there is no memory.
+dq_status dq_histogram_count(dq_histogram *histogram, const float *values, int64_t count, const dq_context *context,
+                             dq_extremes *seen, dq_error *error);
 // Adds a picture with at least one finite element and these extremes to the moving averages: the first one sets them,
 // each further one changes them by DQ_MOVING_AVERAGE_CONSTANT times the difference.
 void dq_histogram_average(dq_histogram *histogram, float low, float high);
 // Adds the counts of `from`: the result is that of one histogram of all elements. The moving averages of `into`, which
-// depend on the order of the pictures, stay.
-void dq_histogram_merge(dq_histogram *into, const dq_histogram *from);
+// depend on the order of the pictures, stay. DQ_SYSTEM: there is no memory.
+dq_status dq_histogram_merge(dq_histogram *into, const dq_histogram *from, dq_error *error);
 // The quantile `q` (0 to 1) of the finite elements, interpolated linearly within its bin and limited to [minimum,
 // maximum]. 0 for an empty histogram.
 double dq_histogram_quantile(const dq_histogram *histogram, double q);
@@ -108,7 +111,7 @@ typedef struct dq_calibration {
   size_t bytes; // of all histograms and ends
 } dq_calibration;
 
-// Runs the graph once on each picture of `what` and makes one histogram, of 64 KiB, and the ends of its channels for
+// Runs the graph once on each picture of `what` and makes one histogram and the ends of its channels for
 // each of its names, which must outlive the result. Histograms and ends count against the budget of the context. Of
 // several processes each runs a part of the pictures, and all have the result. The caller frees the result by
 // dq_calibration_deinit; after a failure nothing has to be freed. Statuses are those of dq_observe, and DQ_BAD_INPUT

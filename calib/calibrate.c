@@ -9,8 +9,8 @@ static dq_status open_histograms(dq_calibration *calibration, const dq_context *
   calibration->histograms = calloc((size_t)calibration->count + 1, sizeof(dq_histogram));
   calibration->ends = calloc((size_t)calibration->count + 1, sizeof(dq_value_ends));
   if (!calibration->histograms || !calibration->ends) return dq_fail_memory(error, 0);
-  for (int i = 0; i < calibration->count; i++) DQ_TRY(dq_histogram_init(&calibration->histograms[i], budget, error));
-  calibration->bytes = (size_t)calibration->count * (sizeof(dq_histogram) + DQ_HISTOGRAM_BINS * sizeof(uint64_t));
+  for (int i = 0; i < calibration->count; i++) dq_histogram_init(&calibration->histograms[i], budget);
+  calibration->bytes = (size_t)calibration->count * sizeof(dq_histogram);
   return DQ_OK;
 }
 
@@ -63,7 +63,8 @@ static dq_status measure_picture(void *user, int slot, const dq_tensor *tensor, 
   if (!elements) return DQ_OK;
   const int64_t channels = dq_channels_of(tensor), count = ENDS + dq_value_ends_numbers(channels);
   DQ_TRY(reserve(f, count, error));
-  const dq_extremes seen = dq_histogram_count(&f->calibration->histograms[slot], tensor->data, elements, f->context);
+  dq_extremes seen;
+  DQ_TRY(dq_histogram_count(&f->calibration->histograms[slot], tensor->data, elements, f->context, &seen, error));
   f->picture[LOW] = (double)seen.low, f->picture[HIGH] = (double)seen.high;
   dq_value_ends_of(tensor, channels, f->picture + ENDS, f->context);
   *measured = (dq_tensor){.type = DQ_F64, .rank = 1, .dims = {count}, .data = f->picture};
@@ -82,25 +83,32 @@ static dq_status add_picture(void *user, int slot, const dq_tensor *measured, dq
   return DQ_OK;
 }
 
-// The counts of all processes, in all of them.
-static dq_status merge_histogram(dq_histogram *histogram, const dq_context *context, dq_error *error) {
-  const int count = dq_process_count(context->processes);
-  const size_t bins = DQ_HISTOGRAM_BINS * sizeof *histogram->bins, each = sizeof *histogram + bins;
-  char *own = dq_context_alloc(context, each), *all = NULL;
-  size_t *sizes = calloc((size_t)count, sizeof *sizes);
-  dq_status status = own && sizes ? DQ_OK : dq_fail_memory(error, each);
-  if (status == DQ_OK) {
-    memcpy(own, histogram, sizeof *histogram);
-    memcpy(own + sizeof *histogram, histogram->bins, bins);
-    status = dq_processes_collect(context->processes, context->budget, own, each, &all, sizes, error);
-  }
-  for (int r = 0; status == DQ_OK && r < count; r++) {
+// Adds what the processes other than this one counted: each[count] of a histogram and all its bins.
+static dq_status add_histograms(dq_histogram *histogram, char *all, size_t each, const dq_processes *processes,
+                                dq_error *error) {
+  for (int r = 0; r < dq_process_count(processes); r++) {
     dq_histogram from;
     memcpy(&from, all + (size_t)r * each, sizeof from);
-    memcpy(own, all + (size_t)r * each + sizeof from, bins);
-    from.bins = (uint64_t *)(void *)own;
-    if (r != dq_process_index(context->processes)) dq_histogram_merge(histogram, &from);
+    from.bins = (dq_bin_counts){.all = (uint64_t *)(void *)(all + (size_t)r * each + sizeof from)};
+    if (r != dq_process_index(processes)) DQ_TRY(dq_histogram_merge(histogram, &from, error));
   }
+  return DQ_OK;
+}
+
+// The counts of all processes, in all of them.
+static dq_status merge_histogram(dq_histogram *histogram, const dq_context *context, dq_error *error) {
+  const size_t bins = DQ_HISTOGRAM_BINS * sizeof(uint64_t), each = sizeof *histogram + bins;
+  char *own = dq_context_alloc(context, each), *all = NULL;
+  size_t *sizes = calloc((size_t)dq_process_count(context->processes), sizeof *sizes);
+  dq_status status = own && sizes ? DQ_OK : dq_fail_memory(error, each);
+  if (status == DQ_OK) {
+    uint64_t *to = (uint64_t *)(void *)(own + sizeof *histogram);
+    const uint64_t *counts = dq_histogram_bins(histogram, to);
+    memcpy(own, histogram, sizeof *histogram);
+    if (counts != to) memcpy(to, counts, bins);
+    status = dq_processes_collect(context->processes, context->budget, own, each, &all, sizes, error);
+  }
+  if (status == DQ_OK) status = add_histograms(histogram, all, each, context->processes, error);
   dq_budget_free(all);
   dq_budget_free(own);
   free(sizes);
@@ -123,6 +131,8 @@ dq_status dq_calibrate(dq_calibration *calibration, const dq_observation *what, 
   if (status == DQ_OK) status = dq_observe(&measured, add_picture, &filled, context, error);
   if (status == DQ_OK) status = merge_histograms(calibration, context, error);
   if (status == DQ_OK) status = check_seen(calibration, error);
+  for (int i = 0; i < calibration->count && status == DQ_OK; i++)
+    calibration->bytes += dq_bin_counts_bytes(&calibration->histograms[i].bins);
   if (status != DQ_OK) dq_calibration_deinit(calibration);
   dq_budget_free(filled.picture);
   return status;

@@ -10,16 +10,11 @@
 enum { BINS = DQ_HISTOGRAM_BINS, HALF = BINS / 2 };
 enum { SMALLEST_EXPONENT = -126 }; // of normal numbers: scaling by a power of two below is not exact
 
-dq_status dq_histogram_init(dq_histogram *histogram, dq_budget *budget, dq_error *error) {
-  *histogram = (dq_histogram){.exponent = SMALLEST_EXPONENT};
-  histogram->bins = dq_budget_alloc(budget, BINS * sizeof *histogram->bins);
-  return histogram->bins ? DQ_OK : dq_fail_memory(error, BINS * sizeof *histogram->bins);
+void dq_histogram_init(dq_histogram *histogram, dq_budget *budget) {
+  *histogram = (dq_histogram){.exponent = SMALLEST_EXPONENT, .bins.budget = budget};
 }
 
-void dq_histogram_deinit(dq_histogram *histogram) {
-  dq_budget_free(histogram->bins);
-  histogram->bins = NULL;
-}
+void dq_histogram_deinit(dq_histogram *histogram) { dq_bin_counts_deinit(&histogram->bins); }
 
 // Smallest exponent for which |value| < HALF * 2^exponent.
 static int exponent_for(float value) {
@@ -31,20 +26,18 @@ static int exponent_for(float value) {
 }
 
 // Bin i of the doubled width takes floor(i / 2) counted from the middle: 2i and 2i + 1.
-static void double_width(dq_histogram *histogram) {
-  uint64_t *bins = histogram->bins;
+static void double_width(uint64_t *bins) {
   for (int i = 0; i < HALF / 2; i++) { // above zero: from the middle outwards
     bins[HALF + i] = bins[HALF + 2 * i] + bins[HALF + 2 * i + 1];
     bins[HALF - 1 - i] = bins[HALF - 1 - 2 * i] + bins[HALF - 2 - 2 * i];
   }
   memset(bins + HALF + HALF / 2, 0, HALF / 2 * sizeof *bins);
   memset(bins, 0, HALF / 2 * sizeof *bins);
-  histogram->exponent++;
 }
 
-static void widen_to(dq_histogram *histogram, int exponent) {
+static void widen_to(dq_histogram *histogram, uint64_t *bins, int exponent) {
   if (!histogram->count && exponent > histogram->exponent) histogram->exponent = exponent;
-  while (histogram->exponent < exponent) double_width(histogram);
+  for (; histogram->exponent < exponent; histogram->exponent++) double_width(bins);
 }
 
 void dq_histogram_average(dq_histogram *histogram, float low, float high) {
@@ -142,23 +135,20 @@ static int make_shares(share *shares, const float *values, int64_t count, const 
   return parts;
 }
 
-// The first share counts straight into the histogram. Without memory for the others one thread counts all.
-static void count_shares(dq_histogram *histogram, share *shares, int parts, dq_pool *pool) {
-  uint64_t *bins = parts > 1 ? calloc((size_t)(parts - 1) * BINS, sizeof *bins) : NULL;
+// The first share counts straight into the bins. Without memory for the others one thread counts all.
+static void count_shares(uint64_t *bins, int exponent, share *shares, int parts, dq_pool *pool) {
+  uint64_t *others = parts > 1 ? calloc((size_t)(parts - 1) * BINS, sizeof *others) : NULL;
   for (int i = 0; i < parts; i++) {
-    shares[i].exponent = histogram->exponent;
-    shares[i].bins = i && bins ? bins + (size_t)(i - 1) * BINS : histogram->bins;
+    shares[i].exponent = exponent;
+    shares[i].bins = i && others ? others + (size_t)(i - 1) * BINS : bins;
   }
-  dq_pool_run(bins ? pool : NULL, parts, count_share, shares);
-  for (int i = 1; bins && i < parts; i++)
-    for (int b = 0; b < BINS; b++) histogram->bins[b] += shares[i].bins[b];
-  free(bins);
+  dq_pool_run(others ? pool : NULL, parts, count_share, shares);
+  for (int i = 1; others && i < parts; i++)
+    for (int b = 0; b < BINS; b++) bins[b] += shares[i].bins[b];
+  free(others);
 }
 
-dq_extremes dq_histogram_count(dq_histogram *histogram, const float *values, int64_t count, const dq_context *context) {
-  dq_pool *pool = context ? context->pool : NULL;
-  share shares[MOST_SHARES];
-  int parts = make_shares(shares, values, count, context);
+static dq_extremes extremes_of(share *shares, int parts, dq_pool *pool) {
   dq_pool_run(pool, parts, look_at_share, shares);
   dq_extremes seen = shares[0].seen;
   for (int i = 1; i < parts; i++) {
@@ -166,28 +156,49 @@ dq_extremes dq_histogram_count(dq_histogram *histogram, const float *values, int
     seen.high = fmaxf(seen.high, shares[i].seen.high);
     seen.not_finite += shares[i].seen.not_finite;
   }
-  histogram->not_finite += (uint64_t)seen.not_finite;
-  if (seen.not_finite == count) return seen;
-  int low = exponent_for(seen.low), high = exponent_for(seen.high);
-  widen_to(histogram, low > high ? low : high);
-  extend_range(histogram, seen.low, seen.high);
-  histogram->count += (uint64_t)(count - seen.not_finite);
-  count_shares(histogram, shares, parts, pool);
   return seen;
 }
 
-void dq_histogram_merge(dq_histogram *into, const dq_histogram *from) {
+dq_status dq_histogram_count(dq_histogram *histogram, const float *values, int64_t count, const dq_context *context,
+                             dq_extremes *seen, dq_error *error) {
+  enum { FEW = 4096 }; // that are worth being packed
+  dq_pool *pool = context ? context->pool : NULL;
+  share shares[MOST_SHARES];
+  uint64_t unpacked[BINS];
+  int parts = make_shares(shares, values, count, context);
+  *seen = extremes_of(shares, parts, pool);
+  histogram->not_finite += (uint64_t)seen->not_finite;
+  if (seen->not_finite == count) return DQ_OK;
+  if (count > FEW) DQ_TRY(dq_bin_counts_unpack(&histogram->bins, error));
+  uint64_t *bins = dq_bin_counts_open(&histogram->bins, unpacked);
+  int low = exponent_for(seen->low), high = exponent_for(seen->high);
+  widen_to(histogram, bins, low > high ? low : high);
+  extend_range(histogram, seen->low, seen->high);
+  histogram->count += (uint64_t)(count - seen->not_finite);
+  count_shares(bins, histogram->exponent, shares, parts, pool);
+  return dq_bin_counts_store(&histogram->bins, bins, error);
+}
+
+dq_status dq_histogram_merge(dq_histogram *into, const dq_histogram *from, dq_error *error) {
+  uint64_t memory[2][BINS];
   into->not_finite += from->not_finite;
-  if (!from->count) return;
-  widen_to(into, from->exponent);
+  if (!from->count) return DQ_OK;
+  uint64_t *bins = dq_bin_counts_open(&into->bins, memory[0]);
+  const uint64_t *added = dq_bin_counts_read(&from->bins, memory[1]);
+  widen_to(into, bins, from->exponent);
   extend_range(into, from->minimum, from->maximum);
   into->count += from->count;
   int shift = into->exponent - from->exponent;
   for (int i = 0; i < BINS; i++) { // floor((i - HALF) / 2^shift)
     int at = i - HALF;
     for (int s = 0; s < shift && at != 0 && at != -1; s++) at = at >= 0 ? at / 2 : -((-at + 1) / 2);
-    into->bins[at + HALF] += from->bins[i];
+    bins[at + HALF] += added[i];
   }
+  return dq_bin_counts_store(&into->bins, bins, error);
+}
+
+const uint64_t *dq_histogram_bins(const dq_histogram *histogram, uint64_t *memory) {
+  return dq_bin_counts_read(&histogram->bins, memory);
 }
 
 // The bins of the smallest and the largest value; all others are empty.
@@ -200,10 +211,12 @@ double dq_histogram_quantile(const dq_histogram *histogram, double q) {
   if (!histogram->count || q <= 0) return (double)histogram->minimum;
   if (q >= 1) return (double)histogram->maximum;
   double target = q * (double)histogram->count, below = 0, value = (double)histogram->maximum;
+  uint64_t memory[BINS];
+  const uint64_t *bins = dq_histogram_bins(histogram, memory);
   int first, last;
   find_span(histogram, &first, &last);
   for (int i = first; i <= last; i++) {
-    double here = (double)histogram->bins[i];
+    double here = (double)bins[i];
     if (here > 0 && below + here >= target) {
       value = ldexp(i - HALF + (target - below) / here, histogram->exponent);
       break;
@@ -219,20 +232,24 @@ double dq_histogram_clipped(const dq_histogram *histogram, dq_range_pair range) 
   double inverse = ldexp(1, -histogram->exponent);
   double low = floor((double)range.low * inverse) + HALF, high = floor((double)range.high * inverse) + HALF;
   uint64_t outside = 0;
+  uint64_t memory[BINS];
+  const uint64_t *bins = dq_histogram_bins(histogram, memory);
   int first, last;
   find_span(histogram, &first, &last);
   for (int i = first; i <= last; i++)
-    if (i < low || i > high) outside += histogram->bins[i];
+    if (i < low || i > high) outside += bins[i];
   return (double)outside / (double)histogram->count;
 }
 
 void dq_histogram_fill(const dq_histogram *histogram, dq_filled_bins *filled) {
+  uint64_t memory[BINS];
+  const uint64_t *bins = dq_histogram_bins(histogram, memory);
   int first, last, count = 0;
   find_span(histogram, &first, &last);
   for (int i = first; i <= last; i++) {
-    if (!histogram->bins[i]) continue;
+    if (!bins[i]) continue;
     filled->middles[count] = i - HALF + 0.5;
-    filled->counts[count++] = (double)histogram->bins[i];
+    filled->counts[count++] = (double)bins[i];
   }
   filled->count = count;
   filled->width = ldexp(1, histogram->exponent);

@@ -15,10 +15,12 @@ typedef struct distribution {
 } distribution;
 
 static void coarsen(const dq_histogram *histogram, distribution *all) {
+  uint64_t memory[DQ_HISTOGRAM_BINS];
+  const uint64_t *bins = dq_histogram_bins(histogram, memory);
   all->first = 2 * SIDE, all->last = -1;
   for (int i = 0; i < 2 * SIDE; i++) {
     all->bins[i] = 0;
-    for (int m = 0; m < MERGE; m++) all->bins[i] += (double)histogram->bins[i * MERGE + m];
+    for (int m = 0; m < MERGE; m++) all->bins[i] += (double)bins[i * MERGE + m];
     if (!(all->bins[i] > 0)) continue;
     all->last = i;
     if (all->first > i) all->first = i;

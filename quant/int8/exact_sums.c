@@ -21,37 +21,47 @@ static bool find_link(const dq_int8_job *job, const dq_node *node, dq_sum_link *
          are_alike(&job->tensors[node->inputs[0]->index], &job->tensors[node->inputs[1]->index]);
 }
 
-// The place of a value in a list that it is added to when it is new.
-static int place_of(int root, int *roots, int *count) {
-  for (int i = 0; i < *count; i++)
-    if (roots[i] == root) return i;
-  roots[*count] = root;
-  return (*count)++;
+// The values whose parameters hold for additions.
+typedef struct summed_roots {
+  int *roots; // [count]
+  int count;
+  int *place; // by value: behind its place in `roots`; 0: it has none
+} summed_roots;
+
+// The place of a value, which is added when it is new.
+static int place_of(summed_roots *of, int root) {
+  if (!of->place[root]) {
+    of->roots[of->count] = root;
+    of->place[root] = ++of->count;
+  }
+  return of->place[root] - 1;
 }
 
 dq_status dq_int8_join_sums(dq_int8_job *job, const dq_calibration *calibration) {
   const dq_graph *graph = job->graph;
-  int *roots = DQ_NEW_ARRAY(job->arena, job->value_count, int), count = 0, link_count = 0;
+  summed_roots of = {.roots = DQ_NEW_ARRAY(job->arena, job->value_count, int),
+                     .place = DQ_NEW_ARRAY(job->arena, job->value_count, int)};
+  int link_count = 0;
   dq_sum_link *links = DQ_NEW_ARRAY(job->arena, graph->node_count, dq_sum_link);
-  if (!roots || !links) return dq_fail_memory(job->error, 0);
+  if (!of.roots || !of.place || !links) return dq_fail_memory(job->error, 0);
   for (int n = 0; n < graph->node_count; n++) {
     dq_sum_link *link = &links[link_count];
     if (!find_link(job, graph->nodes[n], link)) continue;
-    link->left = place_of(link->left, roots, &count);
-    link->right = place_of(link->right, roots, &count);
-    link->sum = place_of(link->sum, roots, &count);
+    link->left = place_of(&of, link->left);
+    link->right = place_of(&of, link->right);
+    link->sum = place_of(&of, link->sum);
     link_count++;
   }
   if (!link_count) return DQ_OK;
-  dq_summed_value *values = DQ_NEW_ARRAY(job->arena, count, dq_summed_value);
+  dq_summed_value *values = DQ_NEW_ARRAY(job->arena, of.count, dq_summed_value);
   if (!values) return dq_fail_memory(job->error, 0);
-  for (int v = 0; v < count; v++) {
-    const dq_value_choice *choice = &job->choices[roots[v]];
+  for (int v = 0; v < of.count; v++) {
+    const dq_value_choice *choice = &job->choices[of.roots[v]];
     values[v] = (dq_summed_value){&calibration->histograms[choice->slot], choice->range};
   }
-  DQ_TRY(dq_common_scales(values, count, links, link_count, job->arena, job->error));
-  for (int v = 0; v < count; v++) {
-    dq_value_choice *choice = &job->choices[roots[v]];
+  DQ_TRY(dq_common_scales(values, of.count, links, link_count, job->arena, job->error));
+  for (int v = 0; v < of.count; v++) {
+    dq_value_choice *choice = &job->choices[of.roots[v]];
     choice->searched =
         choice->searched && choice->range.low == values[v].range.low && choice->range.high == values[v].range.high;
     choice->range = values[v].range;

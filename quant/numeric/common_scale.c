@@ -26,25 +26,47 @@ typedef struct value_errors {
   int zero[SCALES];
 } value_errors;
 
+// What values lose together at the scales from `from` to end - 1.
+typedef struct joint_errors {
+  int from, end;
+  double now;         // at the scales they have
+  double all[SCALES]; // by scale - from
+} joint_errors;
+
+// A link that may be taken, by what was known of its groups when it was looked at.
+typedef struct candidate {
+  double gain; // beyond what the groups that it joins gain already; 0: nothing, or the link is taken
+  int scale, looked; // `looked`: number of links that were taken before
+} candidate;
+
 // Values that have one scale by the links that are taken.
 typedef struct scale_search {
   const value_errors *errors;
   const dq_sum_link *links;
-  int value_count, link_count;
-  bool *taken;  // by link
-  int *group;   // by value: the group's number, that of one of its values
-  double *gain; // by group
-  int *scale;   // by group
-  char *role;   // scratch by value: 0, TERM or SUM
+  int value_count, link_count, taken; // `taken`: number of links
+  int *parent;                        // by value: one that is nearer to its group's first value; that one itself
+  int *size;                          // by group, the number of its first value, as all that follows: of its values
+  double *gain;
+  int *scale;
+  int *changed;         // `taken` when it became what it is
+  joint_errors **joint; // NULL: a single value
+  int *first, *last;    // places 3 * link + end in `next`: the links whose operand or sum is in the group; -1: none
+  int *next;            // by place: the next one of its group; -1: none
+  char *role;           // by value: what it is in the links that are taken: 0, TERM or SUM
+  candidate *candidates; // by link
+  int leaves;
+  int *winner; // [2 * leaves], by place in a binary tree: the link behind it with most gain, of equal ones the first
 } scale_search;
 enum { TERM = 1, SUM = 2 };
 
 // ---- Errors of one value ----
 
 static void add_up(const dq_histogram *histogram, moments *all) {
+  uint64_t memory[DQ_HISTOGRAM_BINS];
+  const uint64_t *bins = dq_histogram_bins(histogram, memory);
   all->count[0] = all->sum[0] = all->squares[0] = 0;
   for (int i = 0; i < DQ_HISTOGRAM_BINS; i++) {
-    double n = (double)histogram->bins[i], x = i - DQ_HISTOGRAM_BINS / 2 + 0.5;
+    double n = (double)bins[i], x = i - DQ_HISTOGRAM_BINS / 2 + 0.5;
     all->count[i + 1] = all->count[i] + n;
     all->sum[i + 1] = all->sum[i] + n * x;
     all->squares[i + 1] = all->squares[i] + n * x * x;
@@ -119,101 +141,227 @@ static void find_errors(const dq_summed_value *value, moments *all, value_errors
 
 // ---- Groups ----
 
-// What the values with a role gain from one scale, and which.
-static double gain_of_roles(const scale_search *search, int *scale) {
-  int from = INT32_MIN, end = INT32_MAX;
-  double now = 0, least = INFINITY;
-  for (int v = 0; v < search->value_count; v++) {
-    if (!search->role[v]) continue;
-    const value_errors *errors = &search->errors[v];
-    now += errors->now;
-    if (errors->first > from) from = errors->first;
-    if (errors->first + SCALES < end) end = errors->first + SCALES;
-  }
-  for (int k = from; k < end; k++) {
-    double all = 0;
-    for (int v = 0; v < search->value_count; v++)
-      if (search->role[v])
-        all += search->role[v] == SUM ? search->errors[v].sum[k - search->errors[v].first]
-                                      : search->errors[v].term[k - search->errors[v].first];
-    if (all < least) least = all, *scale = k;
-  }
-  return now - least;
+static int group_of(const scale_search *search, int value) {
+  while (search->parent[value] != value) value = search->parent[value] = search->parent[search->parent[value]];
+  return value;
 }
 
-static void give_roles(const scale_search *search, int l) {
+// The different groups of a link; their number.
+static int groups_of(const scale_search *search, int l, int groups[3]) {
   const dq_sum_link *link = &search->links[l];
+  int left = group_of(search, link->left), right = group_of(search, link->right), sum = group_of(search, link->sum);
+  int count = 0;
+  groups[count++] = left;
+  if (right != left) groups[count++] = right;
+  if (sum != left && sum != right) groups[count++] = sum;
+  return count;
+}
+
+static void narrow(joint_errors *joint, int from, int end) {
+  int skipped = joint->from < from ? from - joint->from : 0;
+  if (joint->end > end) joint->end = end;
+  joint->from += skipped;
+  for (int k = 0; skipped && k < joint->end - joint->from; k++) joint->all[k] = joint->all[k + skipped];
+}
+
+static void add_joint(joint_errors *joint, const joint_errors *added) {
+  narrow(joint, added->from, added->end);
+  joint->now += added->now;
+  for (int k = joint->from; k < joint->end; k++) joint->all[k - joint->from] += added->all[k - added->from];
+}
+
+// Adds a value with its role, or changes that from TERM to SUM.
+static void add_value(joint_errors *joint, const value_errors *errors, int before, int role) {
+  if (before == role) return;
+  narrow(joint, errors->first, errors->first + SCALES);
+  if (!before) joint->now += errors->now;
+  for (int k = joint->from; k < joint->end; k++) {
+    int s = k - errors->first;
+    joint->all[k - joint->from] += role == TERM ? errors->term[s] : errors->sum[s] - (before ? errors->term[s] : 0);
+  }
+}
+
+// All scales of the widest range that these values can have, without errors.
+static joint_errors nothing(const value_errors *errors) {
+  return (joint_errors){.from = errors->first, .end = errors->first + SCALES};
+}
+
+// The values of a link's groups when it is taken.
+static void join(const scale_search *search, int l, joint_errors *joint) {
+  const dq_sum_link *link = &search->links[l];
+  const char *role = search->role;
+  int groups[3], count = groups_of(search, l, groups);
+  *joint = nothing(&search->errors[link->sum]);
+  for (int g = 0; g < count; g++)
+    if (search->joint[groups[g]]) add_joint(joint, search->joint[groups[g]]);
+  add_value(joint, &search->errors[link->left], role[link->left], role[link->left] == SUM ? SUM : TERM);
+  add_value(joint, &search->errors[link->right], role[link->right], role[link->right] == SUM ? SUM : TERM);
+  add_value(joint, &search->errors[link->sum], role[link->sum], SUM);
+}
+
+// ---- The best link ----
+
+static int better_of(const scale_search *search, int a, int b) {
+  if (a < 0 || b < 0) return a < 0 ? b : a;
+  return search->candidates[b].gain > search->candidates[a].gain ? b : a;
+}
+
+static void update_winners(scale_search *search, int l) {
+  for (int at = (search->leaves + l) / 2; at > 0; at /= 2)
+    search->winner[at] = better_of(search, search->winner[2 * at], search->winner[2 * at + 1]);
+}
+
+static void look_at(scale_search *search, int l) {
+  joint_errors joint;
+  int groups[3], count = groups_of(search, l, groups);
+  candidate *at = &search->candidates[l];
+  double least = INFINITY;
+  join(search, l, &joint);
+  for (int k = joint.from; k < joint.end; k++)
+    if (joint.all[k - joint.from] < least) least = joint.all[k - joint.from], at->scale = k;
+  double gain = joint.now - least;
+  for (int g = 0; g < count; g++) gain -= search->gain[groups[g]];
+  at->gain = gain > 0 ? gain : 0, at->looked = search->taken;
+  update_winners(search, l);
+}
+
+// ---- Taking a link ----
+
+static bool is_taken(const scale_search *search, int l) { return search->candidates[l].looked < 0; }
+
+static void append_links(scale_search *search, int group, int other) {
+  if (search->first[other] < 0) return;
+  if (search->first[group] < 0) search->first[group] = search->first[other];
+  else search->next[search->last[group]] = search->first[other];
+  search->last[group] = search->last[other];
+}
+
+// Counts the places of links of a group that are not taken, up to `most`, and drops others in front of them.
+static int count_open(scale_search *search, int group, int most) {
+  int count = 0, kept = -1;
+  for (int at = search->first[group]; at >= 0 && count < most; at = search->next[at]) {
+    if (is_taken(search, at / 3)) continue;
+    if (kept >= 0) search->next[kept] = at;
+    else search->first[group] = at;
+    kept = at;
+    count++;
+  }
+  if (!count) search->first[group] = -1;
+  else if (count < most) search->next[kept] = -1, search->last[group] = kept;
+  return count;
+}
+
+static dq_status take(scale_search *search, int l, dq_arena *arena, dq_error *error) {
+  const dq_sum_link *link = &search->links[l];
+  int groups[3], count = groups_of(search, l, groups), first = groups[0];
+  joint_errors joint, *stored = NULL;
+  double gain = search->candidates[l].gain;
+  join(search, l, &joint);
+  for (int g = 0; g < count; g++) {
+    gain += search->gain[groups[g]];
+    if (search->joint[groups[g]]) stored = search->joint[groups[g]];
+    if (search->size[groups[g]] > search->size[first]) first = groups[g];
+  }
+  if (!stored && !(stored = DQ_NEW(arena, joint_errors))) return dq_fail_memory(error, sizeof *stored);
+  for (int g = 0; g < count; g++) {
+    if (groups[g] == first) continue;
+    search->parent[groups[g]] = first, search->size[first] += search->size[groups[g]];
+    append_links(search, first, groups[g]);
+  }
+  *stored = joint, search->joint[first] = stored;
+  search->gain[first] = gain, search->scale[first] = search->candidates[l].scale;
+  search->changed[first] = ++search->taken;
   if (search->role[link->left] != SUM) search->role[link->left] = TERM;
   if (search->role[link->right] != SUM) search->role[link->right] = TERM;
   search->role[link->sum] = SUM;
+  search->candidates[l] = (candidate){.looked = -1};
+  update_winners(search, l);
+  return DQ_OK;
 }
 
-static bool is_of(const scale_search *search, int value, const int groups[3]) {
-  return search->group[value] == groups[0] || search->group[value] == groups[1] || search->group[value] == groups[2];
+static bool is_stale(const scale_search *search, int l) {
+  int groups[3], count = groups_of(search, l, groups);
+  bool stale = false;
+  for (int g = 0; g < count; g++) stale |= search->changed[groups[g]] > search->candidates[l].looked;
+  return stale;
 }
 
-// What taking a link gains beyond what the groups it joins gain already.
-static double gain_of_link(const scale_search *search, int l, int *scale) {
-  const dq_sum_link *link = &search->links[l];
-  int groups[3] = {search->group[link->left], search->group[link->right], search->group[link->sum]};
-  for (int v = 0; v < search->value_count; v++) search->role[v] = 0;
-  give_roles(search, l);
-  for (int i = 0; i < search->link_count; i++)
-    if (search->taken[i] && is_of(search, search->links[i].left, groups)) give_roles(search, i);
-  double gain = gain_of_roles(search, scale) - search->gain[groups[0]];
-  if (groups[1] != groups[0]) gain -= search->gain[groups[1]];
-  if (groups[2] != groups[0] && groups[2] != groups[1]) gain -= search->gain[groups[2]];
-  return gain;
+// Takes the best link, and looks again at the others of its group. Where these are many they are looked at when they
+// have become the best by what is known of them.
+static dq_status take_best(scale_search *search, int l, dq_arena *arena, dq_error *error) {
+  enum { MANY = 256 };
+  if (is_stale(search, l)) look_at(search, l);
+  if (!(search->candidates[l].gain > 0)) return DQ_OK;
+  DQ_TRY(take(search, l, arena, error));
+  int group = group_of(search, search->links[l].sum);
+  if (count_open(search, group, MANY) == MANY) return DQ_OK;
+  for (int at = search->first[group]; at >= 0; at = search->next[at])
+    if (search->candidates[at / 3].looked < search->taken) look_at(search, at / 3);
+  return DQ_OK;
 }
 
-static void apply(scale_search *search, int l, double gain, int scale) {
-  const dq_sum_link *link = &search->links[l];
-  int groups[3] = {search->group[link->left], search->group[link->right], search->group[link->sum]};
-  for (int i = 0; i < 3; i++) {
-    bool counted = (i > 0 && groups[i] == groups[0]) || (i > 1 && groups[i] == groups[1]);
-    gain += counted ? 0 : search->gain[groups[i]];
-  }
+// ---- The search ----
+
+static dq_status reserve(scale_search *search, dq_arena *arena, dq_error *error) {
+  const int values = search->value_count, links = search->link_count;
+  for (search->leaves = 1; search->leaves < links;) search->leaves *= 2;
+  search->parent = DQ_NEW_ARRAY(arena, values, int);
+  search->size = DQ_NEW_ARRAY(arena, values, int);
+  search->gain = DQ_NEW_ARRAY(arena, values, double);
+  search->scale = DQ_NEW_ARRAY(arena, values, int);
+  search->changed = DQ_NEW_ARRAY(arena, values, int);
+  search->joint = DQ_NEW_ARRAY(arena, values, joint_errors *);
+  search->first = DQ_NEW_ARRAY(arena, values, int);
+  search->last = DQ_NEW_ARRAY(arena, values, int);
+  search->next = DQ_NEW_ARRAY(arena, 3 * (size_t)links, int);
+  search->role = DQ_NEW_ARRAY(arena, values, char);
+  search->candidates = DQ_NEW_ARRAY(arena, links, candidate);
+  search->winner = DQ_NEW_ARRAY(arena, 2 * (size_t)search->leaves, int);
+  return dq_arena_exhausted(arena) ? dq_fail_memory(error, 0) : DQ_OK;
+}
+
+static void add_place(scale_search *search, int value, int place) {
+  search->next[place] = search->first[value];
+  if (search->first[value] < 0) search->last[value] = place;
+  search->first[value] = place;
+}
+
+static void begin(scale_search *search) {
   for (int v = 0; v < search->value_count; v++)
-    if (is_of(search, v, groups)) search->group[v] = groups[0];
-  search->taken[l] = true, search->gain[groups[0]] = gain, search->scale[groups[0]] = scale;
-}
-
-static bool apply_best(scale_search *search) {
-  int best = -1, best_scale = 0, scale = 0;
-  double most = 0;
+    search->parent[v] = v, search->size[v] = 1, search->first[v] = search->last[v] = -1;
+  for (int at = 0; at < 2 * search->leaves; at++) search->winner[at] = -1;
   for (int l = 0; l < search->link_count; l++) {
-    if (search->taken[l]) continue;
-    double gain = gain_of_link(search, l, &scale);
-    if (gain > most) most = gain, best = l, best_scale = scale;
+    search->winner[search->leaves + l] = l;
+    add_place(search, search->links[l].left, 3 * l);
+    add_place(search, search->links[l].right, 3 * l + 1);
+    add_place(search, search->links[l].sum, 3 * l + 2);
   }
-  if (best >= 0) apply(search, best, most, best_scale);
-  return best >= 0;
+  for (int l = 0; l < search->link_count; l++) look_at(search, l);
 }
 
-static dq_status open_search(scale_search *search, dq_arena *arena, dq_error *error) {
-  search->taken = DQ_NEW_ARRAY(arena, search->link_count, bool);
-  search->group = DQ_NEW_ARRAY(arena, search->value_count, int);
-  search->gain = DQ_NEW_ARRAY(arena, search->value_count, double);
-  search->scale = DQ_NEW_ARRAY(arena, search->value_count, int);
-  search->role = DQ_NEW_ARRAY(arena, search->value_count, char);
-  if (!search->taken || !search->group || !search->gain || !search->scale || !search->role)
-    return dq_fail_memory(error, 0);
-  for (int v = 0; v < search->value_count; v++) search->group[v] = v;
+static dq_status find_scales(scale_search *search, dq_summed_value *values, dq_arena *arena, dq_error *error) {
+  value_errors *errors = DQ_NEW_ARRAY(arena, search->value_count, value_errors);
+  moments *all = DQ_NEW_ARRAY(arena, 1, moments);
+  if (!errors || !all) return dq_fail_memory(error, 0);
+  DQ_TRY(reserve(search, arena, error));
+  for (int v = 0; v < search->value_count; v++) find_errors(&values[v], all, &errors[v]);
+  search->errors = errors;
+  begin(search);
+  for (int best; (best = search->winner[1]) >= 0 && search->candidates[best].gain > 0;)
+    DQ_TRY(take_best(search, best, arena, error));
+  for (int v = 0; v < search->value_count; v++) {
+    int group = group_of(search, v), scale = search->scale[group];
+    if (search->gain[group] > 0) values[v].range = range_at(scale_at(scale), errors[v].zero[scale - errors[v].first]);
+  }
   return DQ_OK;
 }
 
 dq_status dq_common_scales(dq_summed_value *values, int value_count, const dq_sum_link *links, int link_count,
                            dq_arena *arena, dq_error *error) {
-  value_errors *errors = DQ_NEW_ARRAY(arena, value_count, value_errors);
-  moments *all = DQ_NEW_ARRAY(arena, 1, moments);
-  scale_search search = {.errors = errors, .links = links, .value_count = value_count, .link_count = link_count};
-  if (!errors || !all) return dq_fail_memory(error, 0);
-  DQ_TRY(open_search(&search, arena, error));
-  for (int v = 0; v < value_count; v++) find_errors(&values[v], all, &errors[v]);
-  while (apply_best(&search)) continue;
-  for (int v = 0; v < value_count; v++) {
-    int group = search.group[v], scale = search.scale[group];
-    if (search.gain[group] > 0) values[v].range = range_at(scale_at(scale), errors[v].zero[scale - errors[v].first]);
-  }
-  return DQ_OK;
+  scale_search search = {.links = links, .value_count = value_count, .link_count = link_count};
+  dq_arena *own = dq_arena_beside(arena);
+  if (!own) return dq_fail_memory(error, 0);
+  dq_status status = find_scales(&search, values, own, error);
+  dq_arena_free(own);
+  return status;
 }

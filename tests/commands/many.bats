@@ -2,13 +2,13 @@
 load common
 
 # within SECONDS KIND COUNT STATUS COMMAND...: the command on that model, in so much processor time, which a step that
-# takes the square of COUNT would pass several times over
+# takes the square of COUNT would pass several times over; $memory bounds what the command counts of its memory
 within() {
   local seconds=$1 kind=$2 count=$3 expected=$4
   shift 4
   if sanitized; then seconds=$((10 * seconds)); fi
   make_models --many "$kind" "$count" "$kind.onnx"
-  run --separate-stderr bash -c 'ulimit -t "$1" && shift && exec "$@"' limited "$seconds" "$@" "$kind.onnx" --memory 1G -q
+  run --separate-stderr bash -c 'ulimit -t "$1" && shift && exec "$@"' limited "$seconds" "$@" "$kind.onnx" --memory "${memory-1G}" -q
   [ "$status" -eq "$expected" ] && return
   printf '%s on %s %s: status %s, expected %s\n%s\n' "$*" "$count" "$kind" "$status" "$expected" "$stderr"
   return 1
@@ -37,12 +37,20 @@ within() {
   within 10 inputs 20000 0 dq-amp -o amp.onnx
 }
 
-# The histograms of the additions take two thirds of the memory, and there is no room for those of two trials.
 @test "nodes in a row" {
   within 10 relus 20000 0 dq-amp -o amp.onnx
   within 10 relus 20000 0 dq-report
   within 30 additions 10000 0 dq-int8 --data synth:shapes --limit 1 -o int8.onnx
-  within 30 convolutions 3000 0 dq-int8 --data synth:shapes --limit 1 -o int8.onnx # 400 MB, in proportion to the count
+}
+
+# The histograms of all bins alone would take 200 MB.
+@test "convolutions in a row" {
+  memory=120M within 30 convolutions 3000 0 dq-int8 --data synth:shapes --limit 1 -o int8.onnx
+}
+
+# Each addition may be joined with those before and behind it.
+@test "residual blocks in a row" {
+  within 15 residuals 1000 0 dq-int8 --data synth:shapes --limit 1 -o int8.onnx
 }
 
 @test "weights in a row are packed and given back" {

@@ -179,6 +179,24 @@ static void make_convolutions(maker *m) {
   finish(m, last);
 }
 
+static const float turn[3][3] = {{-0.5f, -0.8660254f, 0}, {0.8660254f, -0.5f, 0}, {0, 0, 0}};
+
+// Residual blocks v + W v that turn channels 0 and 1 by 60 degrees, so that values keep their size.
+static void make_residuals(maker *m) {
+  dq_value *last = m->x;
+  char name[64];
+  for (int i = 0; i < m->count; i++) {
+    dq_value *turned = numbered(m, "c%d", i), *next = numbered(m, "v%d", i);
+    snprintf(name, sizeof name, "w%d", i);
+    dq_value *weight = elements(m, name, 4, (const int64_t[]){3, 3, 1, 1}, 0);
+    memcpy(weight->constant->data, turn, sizeof turn);
+    add(m, "Conv", (dq_value *[]){last, weight}, 2, turned);
+    add(m, "Add", (dq_value *[]){last, turned}, 2, next);
+    last = next;
+  }
+  finish(m, last);
+}
+
 static void make_attributes(maker *m) {
   dq_value *y = declared(m, "y", 3);
   dq_node *node = add(m, "Relu", &m->x, 1, y);
@@ -239,6 +257,7 @@ static const struct {
              {"properties", make_properties},
              {"readers", make_readers},
              {"relus", make_relus},
+             {"residuals", make_residuals},
              {"sigmoids", make_sigmoids},
              {"spans", make_spans}};
 

@@ -25,7 +25,7 @@ static void make_picture(float *values, int picture) {
 
 static void fill(dq_histogram *histogram, int from, int to) {
   float values[VALUES];
-  assert_int_equal(dq_histogram_init(histogram, NULL, NULL), DQ_OK);
+  dq_histogram_init(histogram, NULL);
   for (int p = from; p < to; p++) {
     make_picture(values, p);
     add_values(histogram, values, VALUES);
@@ -38,11 +38,11 @@ static void halves_give_the_same_ranges_as_the_whole(void **state) {
   (void)state;
   dq_histogram whole, first, second;
   fill(&whole, 0, PICTURES), fill(&first, 0, 4), fill(&second, 4, PICTURES);
-  dq_histogram_merge(&first, &second);
+  assert_int_equal(dq_histogram_merge(&first, &second, NULL), DQ_OK);
   assert_int_equal(first.exponent, whole.exponent);
   assert_int_equal(first.count, whole.count);
   assert_int_equal(first.pictures, 4);
-  assert_memory_equal(first.bins, whole.bins, DQ_HISTOGRAM_BINS * sizeof *whole.bins);
+  assert_same_bins(&first, &whole);
   for (int o = 0; dq_observer_at(o); o++) {
     if (!strcmp(dq_observer_at(o)->name, "ema")) continue; // depends on the order of the pictures
     dq_range_pair a = dq_observer_at(o)->range(&whole, &usual), b = dq_observer_at(o)->range(&first, &usual);
@@ -56,9 +56,9 @@ static void merging_nothing_changes_nothing(void **state) {
   dq_histogram whole, none;
   fill(&whole, 0, 2), fill(&none, 0, 0);
   dq_histogram before = whole;
-  dq_histogram_merge(&whole, &none);
+  assert_int_equal(dq_histogram_merge(&whole, &none, NULL), DQ_OK);
   assert_true(whole.count == before.count && whole.average_high == before.average_high);
-  dq_histogram_merge(&none, &whole);
+  assert_int_equal(dq_histogram_merge(&none, &whole, NULL), DQ_OK);
   assert_true(none.count == whole.count && !none.pictures);
   assert_true(none.minimum == whole.minimum && none.maximum == whole.maximum);
   dq_histogram_deinit(&whole), dq_histogram_deinit(&none);
@@ -67,7 +67,7 @@ static void merging_nothing_changes_nothing(void **state) {
 static void moving_average_follows_pictures(void **state) {
   (void)state;
   dq_histogram histogram;
-  assert_int_equal(dq_histogram_init(&histogram, NULL, NULL), DQ_OK);
+  dq_histogram_init(&histogram, NULL);
   add_values(&histogram, (float[]){-1, 2}, 2);
   add_values(&histogram, (float[]){-2, 4}, 2);
   add_values(&histogram, (float[]){NAN}, 1); // no picture
@@ -129,8 +129,8 @@ static void error_agrees_with_quantizing_values(void **state) {
 static void entropy_cuts_outliers_only(void **state) {
   (void)state;
   dq_histogram far, even;
-  assert_int_equal(dq_histogram_init(&far, NULL, NULL), DQ_OK);
-  assert_int_equal(dq_histogram_init(&even, NULL, NULL), DQ_OK);
+  dq_histogram_init(&far, NULL);
+  dq_histogram_init(&even, NULL);
   float *values = malloc(200000 * sizeof *values);
   dq_random random = {5};
   for (int i = 0; i < 200000; i++) values[i] = fabsf(dq_random_normal(&random));
@@ -159,7 +159,7 @@ static void percentile_cuts_what_it_says(void **state) {
   float *values = malloc(COUNT * sizeof *values);
   for (int i = 0; i < COUNT; i++) values[i] = (float)(i + 1);
   dq_histogram histogram;
-  assert_int_equal(dq_histogram_init(&histogram, NULL, NULL), DQ_OK);
+  dq_histogram_init(&histogram, NULL);
   add_values(&histogram, values, COUNT);
   free(values);
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
@@ -175,7 +175,7 @@ static void constant_values_are_fine(void **state) {
   const float constants[] = {0, 5, -3, 1e-40f, 3e38f};
   for (size_t c = 0; c < sizeof constants / sizeof *constants; c++) {
     dq_histogram histogram;
-    assert_int_equal(dq_histogram_init(&histogram, NULL, NULL), DQ_OK);
+    dq_histogram_init(&histogram, NULL);
     add_values(&histogram, (float[]){constants[c], constants[c]}, 2);
     for (int o = 0; dq_observer_at(o); o++) {
       dq_range_pair range = dq_observer_at(o)->range(&histogram, &usual);

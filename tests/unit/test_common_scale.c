@@ -35,7 +35,7 @@ static int end(void **state) {
 
 // Value v is spread evenly over low...high, and has that range.
 static void spread(fixture *it, int v, float low, float high) {
-  assert_int_equal(dq_histogram_init(&it->histograms[v], NULL, NULL), DQ_OK);
+  dq_histogram_init(&it->histograms[v], NULL);
   for (int i = 0; i < POINTS; i++) it->points[i] = low + (high - low) * ((float)i + 0.5f) / POINTS;
   add_values(&it->histograms[v], it->points, POINTS);
   it->values[v] = (dq_summed_value){&it->histograms[v], {low, high}};
@@ -120,6 +120,21 @@ static void gains_of_joined_groups_add_up(void **state) {
   }
 }
 
+// Of 400 additions y_i = x + a_i all values but x are alike: every one lowers the error, so that all are joined, though
+// the scale of x is that of more than are looked at again.
+static void additions_of_one_value(void **state) {
+  fixture *it = *state;
+  enum { ADDITIONS = 400, ALL = 2 * ADDITIONS + 1 };
+  static dq_summed_value values[ALL];
+  static dq_sum_link links[ADDITIONS];
+  dq_error error;
+  spread(it, 0, -1, 1);
+  for (int v = 0; v < ALL; v++) values[v] = it->values[0];
+  for (int l = 0; l < ADDITIONS; l++) links[l] = (dq_sum_link){0, 1 + 2 * l, 2 + 2 * l};
+  assert_int_equal(dq_common_scales(values, ALL, links, ADDITIONS, it->arena, &error), DQ_OK);
+  for (int v = 0; v < ALL; v++) expect_scale(&values[v], 0x1p-7f, 128);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(alike_values_are_joined, start, end),
@@ -127,6 +142,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(chains_have_one_scale, start, end),
       cmocka_unit_test_setup_teardown(links_are_taken_one_by_one, start, end),
       cmocka_unit_test_setup_teardown(gains_of_joined_groups_add_up, start, end),
+      cmocka_unit_test_setup_teardown(additions_of_one_value, start, end),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,13 +49,15 @@ enum { VALUES = 3 };
 static void flatten(member *m, const dq_calibration *found) {
   const size_t bins = DQ_HISTOGRAM_BINS * sizeof(uint64_t), each = sizeof(dq_histogram) + bins;
   size_t bytes = VALUES * each, at = 0;
+  uint64_t memory[DQ_HISTOGRAM_BINS];
   for (int v = 0; v < VALUES; v++) bytes += (size_t)found->ends[v].channels * 2 * sizeof(dq_picture_ends);
   char *all = calloc(bytes, 1);
   for (int v = 0; v < VALUES; v++) {
     dq_histogram histogram = found->histograms[v];
-    histogram.bins = NULL;
+    histogram.bins = (dq_bin_counts){0};
+    const uint64_t *counts = dq_histogram_bins(&found->histograms[v], memory);
     memcpy(all + at, &histogram, sizeof histogram);
-    memcpy(all + at + sizeof histogram, found->histograms[v].bins, bins);
+    memcpy(all + at + sizeof histogram, counts, bins);
     memcpy(all + at + each, found->ends[v].high, (size_t)found->ends[v].channels * 2 * sizeof(dq_picture_ends));
     at += each + (size_t)found->ends[v].channels * 2 * sizeof(dq_picture_ends);
   }

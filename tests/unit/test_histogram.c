@@ -16,7 +16,7 @@ enum { HALF = DQ_HISTOGRAM_BINS / 2 };
 
 static dq_histogram of(const float *values, int64_t count) {
   dq_histogram histogram;
-  assert_int_equal(dq_histogram_init(&histogram, NULL, NULL), DQ_OK);
+  dq_histogram_init(&histogram, NULL);
   add_values(&histogram, values, count);
   return histogram;
 }
@@ -26,7 +26,7 @@ static void same(const dq_histogram *a, const dq_histogram *b) {
   assert_int_equal(a->count, b->count);
   assert_int_equal(a->not_finite, b->not_finite);
   assert_true(a->minimum == b->minimum && a->maximum == b->maximum);
-  assert_memory_equal(a->bins, b->bins, DQ_HISTOGRAM_BINS * sizeof *a->bins);
+  assert_same_bins(a, b);
 }
 
 static void by_hand(void **state) {
@@ -37,10 +37,10 @@ static void by_hand(void **state) {
   assert_int_equal(h.count, 4);
   assert_int_equal(h.not_finite, 2);
   assert_true(h.minimum == -1 && h.maximum == 3.5f);
-  assert_int_equal(h.bins[HALF - 1024], 1);
-  assert_int_equal(h.bins[HALF], 1);
-  assert_int_equal(h.bins[HALF + 512], 1);
-  assert_int_equal(h.bins[HALF + 3584], 1);
+  assert_int_equal(count_in(&h, HALF - 1024), 1);
+  assert_int_equal(count_in(&h, HALF), 1);
+  assert_int_equal(count_in(&h, HALF + 512), 1);
+  assert_int_equal(count_in(&h, HALF + 3584), 1);
   dq_histogram_deinit(&h);
   h = of(NULL, 0);
   assert_true(dq_histogram_quantile(&h, 0.5) == 0);
@@ -53,7 +53,7 @@ static void many_values(void **state) {
   (void)state;
   enum { MOST = 5 * DQ_HISTOGRAM_BINS };
   static float values[MOST];
-  static uint64_t bins[DQ_HISTOGRAM_BINS];
+  static uint64_t bins[DQ_HISTOGRAM_BINS], memory[DQ_HISTOGRAM_BINS];
   dq_random random = {7};
   for (int i = 0; i < MOST; i++) {
     const float special[] = {0, -0.0f, -1e-30f, 1, -1, 0.25f, -0.25f};
@@ -70,7 +70,7 @@ static void many_values(void **state) {
     }
     assert_int_equal(h.count, count);
     assert_true(h.minimum == low && h.maximum == high);
-    assert_memory_equal(h.bins, bins, sizeof bins);
+    assert_memory_equal(dq_histogram_bins(&h, memory), bins, sizeof bins);
     dq_histogram_deinit(&h);
   }
 }
@@ -83,7 +83,7 @@ static void zeros_keep_bins_fine(void **state) {
   dq_histogram_deinit(&h);
   float zero = 0;
   h = of(&zero, 1);
-  assert_true(h.count == 1 && h.bins[HALF] == 1);
+  assert_true(h.count == 1 && count_in(&h, HALF) == 1);
   dq_histogram_deinit(&h);
 }
 
@@ -118,7 +118,7 @@ static void order_and_merging(void **state) {
   dq_histogram_deinit(&other);
   for (int cut = 0; cut <= COUNT; cut += 250) {
     dq_histogram left = of(values, cut), right = of(values + cut, COUNT - cut);
-    dq_histogram_merge(&left, &right);
+    assert_int_equal(dq_histogram_merge(&left, &right, NULL), DQ_OK);
     same(&left, &whole);
     dq_histogram_deinit(&left);
     left = of(values, cut); // added one by one
@@ -128,14 +128,52 @@ static void order_and_merging(void **state) {
     dq_histogram_deinit(&right);
   }
   uint64_t sum = 0;
-  for (int i = 0; i < DQ_HISTOGRAM_BINS; i++) sum += whole.bins[i];
+  for (int i = 0; i < DQ_HISTOGRAM_BINS; i++) sum += count_in(&whole, i);
   assert_int_equal(sum, COUNT);
   dq_histogram_deinit(&whole);
+}
+
+// Pictures of few elements take memory in proportion to the bins they fill, and at last that of all bins; the counts
+// are those of one picture of all elements, which is not packed.
+static void few_elements_take_little_memory(void **state) {
+  (void)state;
+  enum { PICTURES = 400, EACH = 48 };
+  static float values[PICTURES * EACH];
+  dq_budget budget = {0};
+  dq_histogram small, large;
+  dq_random random = {11};
+  dq_histogram_init(&small, &budget), dq_histogram_init(&large, NULL);
+  for (int i = 0; i < PICTURES * EACH; i++) values[i] = i % 2 ? 0 : ((float)dq_random_below(&random, 8000) - 4000) * (i / EACH < 9 ? 0.3f : 1);
+  for (int p = 0; p < PICTURES; p++) {
+    add_values(&small, values + p * EACH, EACH);
+    if (p == 0) assert_true(budget.used < 200);
+    if (p == 31) assert_true(budget.used < 4000);
+  }
+  assert_true(budget.used > 65536);
+  add_values(&large, values, PICTURES * EACH);
+  same(&small, &large);
+  dq_histogram_deinit(&small), dq_histogram_deinit(&large);
+  assert_int_equal(budget.used, 0);
+}
+
+static void bins_without_memory(void **state) {
+  (void)state;
+  float values[4097] = {1, 2};
+  dq_budget budget = {.limit = 60000};
+  dq_histogram histogram;
+  dq_extremes seen;
+  dq_error error = {0};
+  dq_histogram_init(&histogram, &budget);
+  assert_int_equal(dq_histogram_count(&histogram, values, 4097, NULL, &seen, &error), DQ_SYSTEM);
+  assert_int_equal(dq_histogram_count(&histogram, values, 4096, NULL, &seen, &error), DQ_OK);
+  dq_histogram_deinit(&histogram);
+  assert_int_equal(budget.used, 0);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(many_values), cmocka_unit_test(by_hand),
                                      cmocka_unit_test(zeros_keep_bins_fine), cmocka_unit_test(quantiles),
-                                     cmocka_unit_test(order_and_merging)};
+                                     cmocka_unit_test(order_and_merging),
+                                     cmocka_unit_test(few_elements_take_little_memory), cmocka_unit_test(bins_without_memory)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -125,13 +125,15 @@ static const dq_chart_layout range_layout = {"Values and the ranges chosen",
 
 // Counts of SHOWN_BINS equal bins from low to high, by the middles of the histogram's own.
 static void bin(const dq_histogram *histogram, double low, double high, double *heights) {
+  uint64_t memory[DQ_HISTOGRAM_BINS];
+  const uint64_t *bins = dq_histogram_bins(histogram, memory);
   double width = ldexp(1, histogram->exponent), largest = 0;
   for (int i = 0; i < SHOWN_BINS; i++) heights[i] = 0;
   for (int i = 0; i < DQ_HISTOGRAM_BINS; i++) {
-    if (!histogram->bins[i]) continue;
+    if (!bins[i]) continue;
     double middle = (i - DQ_HISTOGRAM_BINS / 2 + 0.5) * width;
     int at = (int)floor((middle - low) / (high - low) * SHOWN_BINS);
-    heights[at < 0 ? 0 : at >= SHOWN_BINS ? SHOWN_BINS - 1 : at] += (double)histogram->bins[i];
+    heights[at < 0 ? 0 : at >= SHOWN_BINS ? SHOWN_BINS - 1 : at] += (double)bins[i];
   }
   for (int i = 0; i < SHOWN_BINS; i++) largest = fmax(largest, heights[i]);
   for (int i = 0; i < SHOWN_BINS; i++) heights[i] = largest > 0 ? log1p(heights[i]) / log1p(largest) : 0;
