@@ -1,6 +1,6 @@
-// The counts of the bins of a histogram. While few bins are filled they are packed: for each of these bins the number of
-// empty bins in front of it and its count, as numbers of 7 bits a byte, the lowest first. Of small values, which large
-// networks have by the thousand, some hundred bytes stay where all counts take 64 KiB.
+// The counts of the bins of a histogram. While few bins are filled they are packed: for each of these bins the number
+// of empty bins in front of it and its count, as numbers of 7 bits a byte, the lowest first. Of small values, which
+// large networks have by the thousand, some hundred bytes stay where all counts take 64 KiB.
 #ifndef DQ_CALIB_BIN_COUNTS_H
 #define DQ_CALIB_BIN_COUNTS_H
 

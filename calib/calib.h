@@ -1,6 +1,6 @@
 // Calibration: the range of every value that is to be quantized, found by running the float network on pictures. Each
-// picture runs once. A value takes 64 KiB at most for its histogram, however many pictures there are, and far less where
-// it has few elements.
+// picture runs once. A value takes 64 KiB at most for its histogram, however many pictures there are, and far less
+// where it has few elements.
 #ifndef DQ_CALIB_CALIB_H
 #define DQ_CALIB_CALIB_H
 
@@ -16,12 +16,12 @@
 // without loss.
 // Of DQ_HISTOGRAM_BINS bins half lie below 0; bin i counts the x with i - BINS / 2 <= x / width < i - BINS / 2 + 1.
 typedef struct dq_histogram {
-  int exponent;           // bin width is 2^exponent
-  dq_bin_counts bins;     // dq_histogram_bins
-  uint64_t count;         // of finite elements
-  uint64_t not_finite;    // elements that are NaN or infinite; no bin counts them
-  float minimum, maximum; // of the finite elements; 0 and 0 when there are none
-  uint64_t pictures;      // calls of dq_histogram_average
+  int exponent;                     // bin width is 2^exponent
+  dq_bin_counts bins;               // dq_histogram_bins
+  uint64_t count;                   // of finite elements
+  uint64_t not_finite;              // elements that are NaN or infinite; no bin counts them
+  float minimum, maximum;           // of the finite elements; 0 and 0 when there are none
+  uint64_t pictures;                // calls of dq_histogram_average
   double average_low, average_high; // exponential moving averages of the pictures' minima and maxima
 } dq_histogram;
 

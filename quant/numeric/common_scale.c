@@ -35,7 +35,7 @@ typedef struct joint_errors {
 
 // A link that may be taken, by what was known of its groups when it was looked at.
 typedef struct candidate {
-  double gain; // beyond what the groups that it joins gain already; 0: nothing, or the link is taken
+  double gain;       // beyond what the groups that it joins gain already; 0: nothing, or the link is taken
   int scale, looked; // `looked`: number of links that were taken before
 } candidate;
 
@@ -48,11 +48,11 @@ typedef struct scale_search {
   int *size;                          // by group, the number of its first value, as all that follows: of its values
   double *gain;
   int *scale;
-  int *changed;         // `taken` when it became what it is
-  joint_errors **joint; // NULL: a single value
-  int *first, *last;    // places 3 * link + end in `next`: the links whose operand or sum is in the group; -1: none
-  int *next;            // by place: the next one of its group; -1: none
-  char *role;           // by value: what it is in the links that are taken: 0, TERM or SUM
+  int *changed;          // `taken` when it became what it is
+  joint_errors **joint;  // NULL: a single value
+  int *first, *last;     // places 3 * link + end in `next`: the links whose operand or sum is in the group; -1: none
+  int *next;             // by place: the next one of its group; -1: none
+  char *role;            // by value: what it is in the links that are taken: 0, TERM or SUM
   candidate *candidates; // by link
   int leaves;
   int *winner; // [2 * leaves], by place in a binary tree: the link behind it with most gain, of equal ones the first

@@ -22,10 +22,11 @@ typedef struct dq_sum_link {
 
 // Chooses common scales greedily: again and again it unites the scales of the addition that decreases the error most,
 // until no addition decreases it. Where a scale is that of more than 256 operands and results of additions that are not
-// united yet, an addition is chosen by what it decreased the error by when it was last looked at, and still decreases it.
-// Takes time in proportion to the number of values and additions but for a logarithm. The error is the squared error of rounding plus twice that of clamping, because rare
-// large values matter more in the outputs than as many common ones. Scales are 2^(k/16) rounded to 16 bits, so that the
-// ends of ranges are exact in float32. DQ_SYSTEM: there is no memory in the arena.
+// united yet, an addition is chosen by what it decreased the error by when it was last looked at, and still decreases
+// it. Takes time in proportion to the number of values and additions but for a logarithm. The error is the squared
+// error of rounding plus twice that of clamping, because rare large values matter more in the outputs than as many
+// common ones. Scales are 2^(k/16) rounded to 16 bits, so that the ends of ranges are exact in float32. DQ_SYSTEM:
+// there is no memory in the arena.
 dq_status dq_common_scales(dq_summed_value *values, int value_count, const dq_sum_link *links, int link_count,
                            dq_arena *arena, dq_error *error);
 

@@ -143,7 +143,8 @@ static void few_elements_take_little_memory(void **state) {
   dq_histogram small, large;
   dq_random random = {11};
   dq_histogram_init(&small, &budget), dq_histogram_init(&large, NULL);
-  for (int i = 0; i < PICTURES * EACH; i++) values[i] = i % 2 ? 0 : ((float)dq_random_below(&random, 8000) - 4000) * (i / EACH < 9 ? 0.3f : 1);
+  for (int i = 0; i < PICTURES * EACH; i++)
+    values[i] = i % 2 ? 0 : ((float)dq_random_below(&random, 8000) - 4000) * (i / EACH < 9 ? 0.3f : 1);
   for (int p = 0; p < PICTURES; p++) {
     add_values(&small, values + p * EACH, EACH);
     if (p == 0) assert_true(budget.used < 200);
@@ -171,9 +172,10 @@ static void bins_without_memory(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(many_values), cmocka_unit_test(by_hand),
-                                     cmocka_unit_test(zeros_keep_bins_fine), cmocka_unit_test(quantiles),
-                                     cmocka_unit_test(order_and_merging),
-                                     cmocka_unit_test(few_elements_take_little_memory), cmocka_unit_test(bins_without_memory)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(many_values),          cmocka_unit_test(by_hand),
+      cmocka_unit_test(zeros_keep_bins_fine), cmocka_unit_test(quantiles),
+      cmocka_unit_test(order_and_merging),    cmocka_unit_test(few_elements_take_little_memory),
+      cmocka_unit_test(bins_without_memory)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
