@@ -25,6 +25,22 @@ static inline float dq_half_to_float(uint16_t half) {
   return value;
 }
 
+// The number that a bfloat16 has, whose bits are the upper half of those of a float32: exact, NaN too.
+static inline float dq_bfloat_to_float(uint16_t bfloat) {
+  uint32_t bits = (uint32_t)bfloat << 16;
+  float value;
+  memcpy(&value, &bits, 4);
+  return value;
+}
+
+// The nearest bfloat16, ties to even; a NaN becomes quiet.
+static inline uint16_t dq_float_to_bfloat(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, 4);
+  if ((bits & 0x7fffffffu) > 0x7f800000u) return (uint16_t)(bits >> 16 | 0x40u);
+  return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+}
+
 // Magnitudes of 65520 and more become infinite, those of 2^-25 and less zero; the sign stays.
 static inline uint16_t dq_float_to_half(float value) {
   uint32_t bits;

@@ -67,6 +67,7 @@ double dq_tensor_get(const dq_tensor *tensor, int64_t index) {
   case DQ_F32: return (double)((const float *)tensor->data)[index];
   case DQ_F64: return ((const double *)tensor->data)[index];
   case DQ_F16: return (double)dq_half_to_float(((const uint16_t *)tensor->data)[index]);
+  case DQ_BF16: return (double)dq_bfloat_to_float(((const uint16_t *)tensor->data)[index]);
   case DQ_U64: return (double)((const uint64_t *)tensor->data)[index];
   default: return (double)dq_tensor_get_i64(tensor, index);
   }
@@ -100,6 +101,7 @@ void dq_tensor_set(dq_tensor *tensor, int64_t index, double value) {
   case DQ_F32: ((float *)data)[index] = (float)value; break;
   case DQ_F64: ((double *)data)[index] = value; break;
   case DQ_F16: ((uint16_t *)data)[index] = dq_float_to_half((float)value); break;
+  case DQ_BF16: ((uint16_t *)data)[index] = dq_float_to_bfloat((float)value); break;
   case DQ_U8: ((uint8_t *)data)[index] = (uint8_t)saturate(value, 0, UINT8_MAX); break;
   case DQ_I8: ((int8_t *)data)[index] = (int8_t)saturate(value, INT8_MIN, INT8_MAX); break;
   case DQ_U16: ((uint16_t *)data)[index] = (uint16_t)saturate(value, 0, UINT16_MAX); break;

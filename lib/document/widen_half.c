@@ -8,6 +8,7 @@
 #include "lib/base/sizes.h"
 #include "lib/document/origin.h"
 #include "lib/document/repair_shapes.h"
+#include "lib/schedule/open_sizes.h"
 
 // Attributes that name an element type of ONNX.
 static const char *const type_attributes[] = {
@@ -20,15 +21,18 @@ enum { IR_OF_CONSTANTS = 4 }; // from this version on a caller may give an initi
 typedef struct widening {
   dq_graph *graph;
   dq_origin *origin;
-  const dq_tensor *tensors; // types in the file, by value index
-  int64_t weights;          // widened elements
+  dq_tensor *tensors;       // types in the file, by value index; NULL: not known
+  int64_t weights[2];       // widened elements of float16 and of bfloat16
+  int brain_ends;           // inputs and outputs of the model that were bfloat16
   dq_error *error;
 } widening;
 
-static bool is_half_tensor(const dq_tensor *tensor) { return tensor && tensor->type == DQ_F16 && tensor->data; }
+static bool is_narrow(int type) { return type == DQ_F16 || type == DQ_BF16; }
+
+static bool is_half_tensor(const dq_tensor *tensor) { return tensor && is_narrow(tensor->type) && tensor->data; }
 
 static bool is_half_type(const dq_attribute *attribute) {
-  if (attribute->type != DQ_ATTRIBUTE_INT || attribute->i != DQ_F16) return false;
+  if (attribute->type != DQ_ATTRIBUTE_INT || (attribute->i != DQ_F16 && attribute->i != DQ_BF16)) return false;
   for (int i = 0; i < DQ_COUNT(type_attributes); i++)
     if (!strcmp(attribute->name, type_attributes[i])) return true;
   return false;
@@ -40,7 +44,7 @@ static bool is_half_attribute(const dq_attribute *attribute) {
 
 static bool has_half(const dq_graph *graph) {
   for (int v = 0; v < graph->value_count; v++)
-    if (graph->values[v]->type == DQ_F16 || is_half_tensor(graph->values[v]->constant)) return true;
+    if (is_narrow(graph->values[v]->type) || is_half_tensor(graph->values[v]->constant)) return true;
   for (int n = 0; n < graph->node_count; n++)
     for (int i = 0; i < graph->nodes[n]->attribute_count; i++)
       if (is_half_attribute(&graph->nodes[n]->attributes[i])) return true;
@@ -69,8 +73,9 @@ static dq_tensor *widen(widening *job, const dq_tensor *half) {
   int64_t count = dq_tensor_count(half);
   const uint16_t *from = half->data;
   float *to = full->data;
-  for (int64_t i = 0; i < count; i++) to[i] = dq_half_to_float(from[i]);
-  job->weights += count;
+  const bool brain = half->type == DQ_BF16;
+  for (int64_t i = 0; i < count; i++) to[i] = brain ? dq_bfloat_to_float(from[i]) : dq_half_to_float(from[i]);
+  job->weights[brain] += count;
   return full;
 }
 
@@ -81,7 +86,9 @@ static void let_read(const dq_value *from, dq_value *to) {
       if (from->users[u]->inputs[i] == from) from->users[u]->inputs[i] = to;
 }
 
+// Inputs and outputs in float16 keep it for those who run the model; bfloat16 no run takes.
 static bool keeps_type(const widening *job, const dq_value *value) {
+  if (value->type == DQ_BF16 || (value->constant && value->constant->type == DQ_BF16)) return false;
   return value->is_output || (value->is_input && (!value->constant || job->graph->ir_version >= IR_OF_CONSTANTS));
 }
 
@@ -89,7 +96,7 @@ static dq_status widen_constant(widening *job, dq_value *value) {
   dq_graph *graph = job->graph;
   if (!is_half_tensor(value->constant) || (keeps_type(job, value) && value->is_input)) return DQ_OK;
   dq_tensor *full = widen(job, value->constant);
-  if (full && value->is_output) { // which stays float16 for those who run the model
+  if (full && value->is_output && keeps_type(job, value)) {
     dq_value *copy = dq_graph_add_constant(graph, value->name, full);
     if (!copy) return dq_fail_memory(job->error, 0);
     let_read(value, copy);
@@ -113,22 +120,18 @@ static dq_status widen_attributes(widening *job, dq_node *node) {
   return DQ_OK;
 }
 
-static bool is_float(int type) { return type == DQ_F16 || type == DQ_F32; }
-
 static dq_status widen_types(widening *job) {
   dq_graph *graph = job->graph;
   int count = graph->value_count; // those of the file
   for (int n = 0; n < graph->node_count; n++) {
-    dq_node *node = graph->nodes[n];
-    const dq_value *input = dq_node_input(node, 0);
-    bool cast = dq_node_is(node, "Cast") && is_float((int)dq_node_int(node, "to", 0));
-    node->mark = cast && input && is_float(job->tensors[input->index].type) ? IDENTITY : 0;
-    DQ_TRY(widen_attributes(job, node));
+    graph->nodes[n]->mark = 0;
+    DQ_TRY(widen_attributes(job, graph->nodes[n]));
   }
   for (int v = 0; v < count; v++) {
     dq_value *value = graph->values[v];
     DQ_TRY(widen_constant(job, value));
-    if (value->type == DQ_F16 && !keeps_type(job, value)) declare(value, DQ_F32);
+    job->brain_ends += value->type == DQ_BF16 && (value->is_output || (value->is_input && !value->constant));
+    if (is_narrow(value->type) && !keeps_type(job, value)) declare(value, DQ_F32);
   }
   return DQ_OK;
 }
@@ -162,7 +165,8 @@ static dq_status keep_input(widening *job, dq_value *input) {
 static dq_status keep_output(widening *job, dq_value *output) {
   dq_node *producer = output->producer;
   dq_value *inner;
-  if (!producer || (output->type ? output->type : job->tensors[output->index].type) != DQ_F16) return DQ_OK;
+  const int inferred = job->tensors ? job->tensors[output->index].type : DQ_UNKNOWN_TYPE;
+  if (!producer || (output->type ? output->type : inferred) != DQ_F16) return DQ_OK;
   DQ_TRY(add_border(job, output, &inner));
   let_read(output, inner);
   for (int i = 0; i < producer->output_count; i++)
@@ -204,36 +208,64 @@ static dq_status remove_casts(dq_graph *graph, bool of_outputs, dq_error *error)
   return dq_graph_index(graph, true, error);
 }
 
-static dq_status rewrite(widening *job) {
+// *tensors is NULL where the graph contradicts itself.
+static dq_status infer_types(const dq_graph *graph, const dq_context *silent, dq_arena *arena, dq_tensor **tensors,
+                             dq_error *error) {
+  dq_error reason = {0};
+  dq_status status = dq_infer_assuming(graph, NULL, NULL, silent, arena, tensors, &reason);
+  if (status == DQ_SYSTEM || status == DQ_CANCELLED) return dq_fail(error, status, "%s", reason.message);
+  if (status != DQ_OK) *tensors = NULL;
+  return DQ_OK;
+}
+
+// A Cast of float32 to float32 is an identity. One whose input has no known type stays.
+static dq_status mark_identities(const widening *job, const dq_context *silent, dq_arena *arena) {
+  dq_tensor *tensors = NULL;
+  DQ_TRY(infer_types(job->graph, silent, arena, &tensors, job->error));
+  for (int n = 0; tensors && n < job->graph->node_count; n++) {
+    dq_node *node = job->graph->nodes[n];
+    const dq_value *input = dq_node_input(node, 0);
+    const bool cast = dq_node_is(node, "Cast") && dq_node_int(node, "to", 0) == DQ_F32;
+    if (cast && input && tensors[input->index].type == DQ_F32) node->mark = IDENTITY;
+  }
+  return DQ_OK;
+}
+
+static dq_status rewrite(widening *job, const dq_context *silent, dq_arena *arena) {
   DQ_TRY(widen_types(job));
   DQ_TRY(keep_borders(job));
   DQ_TRY(dq_graph_index(job->graph, true, job->error));
+  DQ_TRY(mark_identities(job, silent, arena));
   DQ_TRY(remove_casts(job->graph, false, job->error));
   DQ_TRY(remove_casts(job->graph, true, job->error));
   return dq_graph_drop_constants(job->graph, job->error);
 }
 
+static void note_widened(const widening *job, const char *what, const dq_context *context) {
+  const int64_t halves = job->weights[0], brains = job->weights[1];
+  const char *types = !brains && !job->brain_ends ? "float16" : !halves ? "bfloat16" : "float16 and bfloat16";
+  dq_message(context, DQ_NOTE, "%s: %" PRId64 " weights in %s are widened to float32 before %s%s",
+             job->graph->path ? job->graph->path : "the model", halves + brains, types, what,
+             job->brain_ends ? "; inputs and outputs in bfloat16 become float32" : "");
+}
+
 static dq_status convert(dq_graph *graph, const char *what, const dq_context *context, dq_arena *arena,
                          dq_error *error) {
-  dq_tensor *tensors = NULL;
   dq_context silent = *context;
-  dq_error ignored = {0}; // a Cast whose input has no known type stays
   silent.message = NULL;
-  dq_infer(graph, NULL, DQ_INFER_BROKEN, &silent, arena, &tensors, &ignored);
-  widening job = {.graph = graph, .tensors = tensors, .error = error};
-  if (!tensors || !(job.origin = dq_origin_begin(graph, "widen"))) return dq_fail_memory(error, 0);
-  dq_status status = rewrite(&job);
+  widening job = {.graph = graph, .error = error};
+  DQ_TRY(infer_types(graph, &silent, arena, &job.tensors, error));
+  if (!(job.origin = dq_origin_begin(graph, "widen"))) return dq_fail_memory(error, 0);
+  dq_status status = rewrite(&job, &silent, arena);
   if (status == DQ_OK) status = dq_origin_finish(job.origin, graph, context, error);
   else dq_origin_discard(job.origin);
-  if (status == DQ_OK)
-    dq_message(context, DQ_NOTE, "%s: %" PRId64 " weights in float16 are widened to float32 before %s",
-               graph->path ? graph->path : "the model", job.weights, what);
+  if (status == DQ_OK) note_widened(&job, what, context);
   return status;
 }
 
 static void note_obstacle(const dq_graph *graph, const dq_node *node, const dq_context *context) {
   char label[DQ_LABEL_TEXT];
-  dq_message(context, DQ_NOTE, "%s: float16 is not widened to float32, as %s may read or hold float16",
+  dq_message(context, DQ_NOTE, "%s: floats of 16 bits are not widened to float32, as %s may read or hold them",
              graph->path ? graph->path : "the model", dq_node_label(node, label, sizeof label));
 }
 

@@ -23,6 +23,9 @@ static size_t all_typed(const Onnx__TensorProto *proto) {
          proto->n_string_data + proto->n_int32_data;
 }
 
+// Bytes of an element of the types whose elements are loaded; 0: they are only carried through.
+static size_t loaded_width(int type) { return type == DQ_BF16 ? sizeof(uint16_t) : dq_dtype_size(type); }
+
 static dq_status copy_typed(const Onnx__TensorProto *proto, dq_tensor *tensor, dq_arena *arena, dq_error *error) {
   size_t bytes = dq_tensor_bytes(tensor);
   if (!(tensor->data = dq_arena_alloc(arena, bytes))) return dq_fail_memory(error, bytes);
@@ -35,7 +38,7 @@ static dq_status copy_typed(const Onnx__TensorProto *proto, dq_tensor *tensor, d
   case DQ_U64: memcpy(tensor->data, proto->uint64_data, bytes); return DQ_OK;
   default: break;
   }
-  size_t width = dq_dtype_size(tensor->type);
+  size_t width = loaded_width(tensor->type);
   for (int64_t i = 0; i < count; i++) { // the low bytes hold the value (little endian)
     uint64_t element = tensor->type == DQ_U32 ? proto->uint64_data[i] : (uint64_t)(int64_t)proto->int32_data[i];
     memcpy((uint8_t *)tensor->data + (size_t)i * width, &element, width);
@@ -45,7 +48,7 @@ static dq_status copy_typed(const Onnx__TensorProto *proto, dq_tensor *tensor, d
 
 // Points into the file where the place is aligned for the type; a misaligned place is copied.
 static dq_status copy_elements(dq_tensor *tensor, const uint8_t *data, size_t size, dq_arena *arena, dq_error *error) {
-  size_t expected = dq_tensor_bytes(tensor), width = dq_dtype_size(tensor->type);
+  size_t expected = dq_tensor_bytes(tensor), width = loaded_width(tensor->type);
   if (dq_dtype_bits(tensor->type) && size != expected)
     return dq_fail(error, DQ_BAD_INPUT, "%zu bytes of data, expected %zu", size, expected);
   if (!width) return DQ_OK;
@@ -75,7 +78,7 @@ static dq_status read_elements(const Onnx__TensorProto *proto, dq_document *docu
   size_t count = typed_count(proto, tensor->type, &field);
   if (typed != count)
     return dq_fail(error, DQ_BAD_INPUT, "elements of type %s are not in %s", dq_dtype_name(tensor->type), field);
-  if (!dq_dtype_computable(tensor->type)) return DQ_OK;
+  if (!loaded_width(tensor->type)) return DQ_OK;
   if (count != (size_t)dq_tensor_count(tensor))
     return dq_fail(error, DQ_BAD_INPUT, "%zu elements in %s, expected %" PRId64, count, field, dq_tensor_count(tensor));
   return copy_typed(proto, tensor, arena, error);

@@ -122,6 +122,25 @@ hint: $2}"
   int8 5 --save-precision missing/p.json
 }
 
+@test "bfloat16 networks are widened too, with inputs and outputs" {
+  local model="$models/bfloat16.onnx" ends="; inputs and outputs in bfloat16 become float32"
+  make_models --array four.npy 6 4
+  make_models --array one.npy 1 4
+  gives 0 dq-int8 "$model" --data npy:four.npy --min-sqnr 30 -o int8.onnx
+  has "dq-int8: $model: 16 weights in bfloat16 are widened to float32 before quantization$ends"
+  [[ $stderr != *"nothing to do"* ]]
+  gives 0 dq-tucker "$model" --gemm --ratio 0.75 --force --untimed -o tucker.onnx
+  has "dq-tucker: $model: 16 weights in bfloat16 are widened to float32 before decomposition$ends"
+  run --separate-stderr dq-mix "$model" --data npy:four.npy -o mix.onnx --time-limit 0.1s --max-drop 100
+  [ "$status" -le 1 ]
+  has "dq-mix: $model: 16 weights in bfloat16 are widened to float32 before quantization$ends"
+  outputs int8.onnx a one.npy
+  outputs tucker.onnx b one.npy
+  gives 0 dq-int8 "$model" --data npy:four.npy -o same.onnx --exclude '*'
+  has "nothing to do"
+  cmp same.onnx "$model"
+}
+
 @test "float16 networks are widened before they are quantized and decomposed, and keep inputs and outputs" {
   gives 0 dq-amp "$models/small.onnx" -o ends.onnx
   gives 0 dq-amp "$models/small.onnx" -o whole.onnx --half-io

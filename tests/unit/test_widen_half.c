@@ -1,9 +1,12 @@
-// Widening of float16 to float32 in a document graph: numbers, types, casts, inputs and outputs.
-#include <stdio.h>
+// Widening of float16 and bfloat16 to float32 in a document graph: numbers, types, casts, inputs and outputs.
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "lib/base/half.h"
 #include "lib/document/widen_half.h"
+#include "lib/onnx/onnx.h"
 #include "tests/unit/plan_harness.h"
 
 static char said[512];
@@ -14,10 +17,11 @@ static void remember(void *user, dq_severity severity, const char *text) {
 
 static const int64_t dims[2] = {2, 4}, side[2] = {4, 4};
 
+static int narrow = DQ_F16; // the type of the graphs: DQ_F16 or DQ_BF16
+
 static dq_tensor *halves(dq_graph *graph, int rank, const int64_t *sizes) {
-  dq_tensor *tensor = dq_tensor_new(graph->arena, DQ_F16, rank, sizes);
-  uint16_t *elements = tensor->data;
-  for (int64_t i = 0; i < dq_tensor_count(tensor); i++) elements[i] = dq_float_to_half((float)(i - 5) / 3);
+  dq_tensor *tensor = dq_tensor_new(graph->arena, narrow, rank, sizes);
+  for (int64_t i = 0; i < dq_tensor_count(tensor); i++) dq_tensor_set(tensor, i, (double)((float)(i - 5) / 3));
   return tensor;
 }
 
@@ -43,7 +47,7 @@ static dq_graph *half_graph(void) {
   dq_value *sum = add(graph, "Add", 2, (dq_value *[]){product, offset->outputs[0]}, "sum")->outputs[0];
   dq_value *full = cast(graph, sum, "full", DQ_F32)->outputs[0];
   dq_value *relu = add(graph, "Relu", 1, &full, "relu")->outputs[0];
-  dq_value *half = cast(graph, relu, "half", DQ_F16)->outputs[0];
+  dq_value *half = cast(graph, relu, "half", narrow)->outputs[0];
   dq_tensor *sizes = dq_tensor_new(graph->arena, DQ_I64, 1, (int64_t[]){1});
   *(int64_t *)sizes->data = 4;
   dq_value *shape = dq_graph_add_constant(graph, "shape", sizes);
@@ -51,7 +55,7 @@ static dq_graph *half_graph(void) {
   set_tensor(graph, filled, halves(graph, 1, (int64_t[]){1}));
   dq_value *y = add(graph, "Add", 2, (dq_value *[]){half, filled->outputs[0]}, "y")->outputs[0];
   interface(graph, x, y);
-  x->type = y->type = product->type = w->type = DQ_F16;
+  x->type = y->type = product->type = w->type = narrow;
   assert_int_equal(dq_graph_index(graph, true, NULL), DQ_OK);
   return graph;
 }
@@ -132,6 +136,54 @@ static void test_casts_at_the_ends(void **state) {
   dq_graph_free(graph);
 }
 
+// bfloat16 has no run, so that inputs and outputs become float32 too, and no Cast is left; of the file that is loaded as
+// well.
+static void test_bfloat16(void **state) {
+  (void)state;
+  char path[] = "/tmp/test_widen_XXXXXX";
+  const int file = mkstemp(path);
+  assert_true(file >= 0);
+  close(file);
+  narrow = DQ_BF16;
+  dq_graph *made = half_graph(), *graph;
+  narrow = DQ_F16;
+  assert_int_equal(dq_onnx_save(made, path, NULL), DQ_OK);
+  assert_int_equal(dq_onnx_load(&graph, path, &context, NULL), DQ_OK);
+  unlink(path);
+  dq_graph *wide = widened(graph, true);
+  assert_widened(dq_graph_find(wide, "w")->constant, dq_graph_find(made, "w")->constant);
+  assert_true(dq_tensor_get(dq_graph_find(wide, "w")->constant, 0) == -1.6640625); // -5/3 with 8 bits
+  assert_widened(dq_known_tensor(dq_graph_find(wide, "offset")), dq_known_tensor(dq_graph_find(made, "offset")));
+  for (int v = 0; v < wide->value_count; v++) assert_int_not_equal(wide->values[v]->type, DQ_BF16);
+  assert_int_equal(dq_graph_find(wide, "x")->type, DQ_F32);
+  assert_int_equal(dq_graph_find(wide, "y")->type, DQ_F32);
+  assert_int_equal(count_casts(wide), 0);
+  assert_non_null(strstr(said, "21 weights in bfloat16 are widened to float32 before quantization; inputs and outputs in "
+                               "bfloat16 become float32"));
+  dq_arena *arena = dq_arena_new(NULL);
+  assert_int_equal(session_run(wide, NULL, &context, arena, NULL)->type, DQ_F32);
+  dq_arena_free(arena);
+  dq_graph_free(wide);
+  dq_graph_free(graph);
+  dq_graph_free(made);
+}
+
+static void test_bits_of_bfloat16(void **state) {
+  static const struct {
+    float value;
+    uint16_t bits;
+  } cases[] = {{1, 0x3f80},      {-2, 0xc000},           {1 + 0x1p-8f, 0x3f80}, {1 + 0x3p-8f, 0x3f82},
+               {0x1p-133f, 1},   {INFINITY, 0x7f80},     {0x1.ffp127f, 0x7f80}, {-0.0f, 0x8000},
+               {NAN, 0x7fc0}};
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    assert_int_equal(dq_float_to_bfloat(cases[i].value), cases[i].bits);
+  for (uint32_t bits = 0; bits < 0x10000; bits++) {
+    const float value = dq_bfloat_to_float((uint16_t)bits);
+    assert_int_equal(dq_float_to_bfloat(value), isnan(value) ? bits | 0x40u : bits);
+  }
+}
+
 static void test_left_alone(void **state) {
   (void)state;
   dq_graph *graph = new_graph();
@@ -149,7 +201,7 @@ static void test_left_alone(void **state) {
   assert_int_equal(dq_graph_index(graph, true, NULL), DQ_OK);
   wide = widened(graph, false);
   assert_int_equal(dq_graph_find(wide, "w")->constant->type, DQ_F16);
-  assert_non_null(strstr(said, "node 'bits' may read or hold float16"));
+  assert_non_null(strstr(said, "node 'bits' may read or hold them"));
   dq_graph_free(wide);
   dq_graph_free(graph);
 }
@@ -159,6 +211,8 @@ int main(void) {
       cmocka_unit_test(test_types),
       cmocka_unit_test(test_outputs),
       cmocka_unit_test(test_casts_at_the_ends),
+      cmocka_unit_test(test_bfloat16),
+      cmocka_unit_test(test_bits_of_bfloat16),
       cmocka_unit_test(test_left_alone),
   };
   return cmocka_run_group_tests(tests, context_start, context_end);
