@@ -21,9 +21,9 @@ enum { IR_OF_CONSTANTS = 4 }; // from this version on a caller may give an initi
 typedef struct widening {
   dq_graph *graph;
   dq_origin *origin;
-  dq_tensor *tensors;       // types in the file, by value index; NULL: not known
-  int64_t weights[2];       // widened elements of float16 and of bfloat16
-  int brain_ends;           // inputs and outputs of the model that were bfloat16
+  dq_tensor *tensors; // types in the file, by value index; NULL: not known
+  int64_t weights[2]; // widened elements of float16 and of bfloat16
+  int brain_ends;     // inputs and outputs of the model that were bfloat16
   dq_error *error;
 } widening;
 

@@ -136,8 +136,8 @@ static void test_casts_at_the_ends(void **state) {
   dq_graph_free(graph);
 }
 
-// bfloat16 has no run, so that inputs and outputs become float32 too, and no Cast is left; of the file that is loaded as
-// well.
+// bfloat16 has no run, so that inputs and outputs become float32 too, and no Cast is left; of the file that is loaded
+// as well.
 static void test_bfloat16(void **state) {
   (void)state;
   char path[] = "/tmp/test_widen_XXXXXX";
@@ -158,8 +158,9 @@ static void test_bfloat16(void **state) {
   assert_int_equal(dq_graph_find(wide, "x")->type, DQ_F32);
   assert_int_equal(dq_graph_find(wide, "y")->type, DQ_F32);
   assert_int_equal(count_casts(wide), 0);
-  assert_non_null(strstr(said, "21 weights in bfloat16 are widened to float32 before quantization; inputs and outputs in "
-                               "bfloat16 become float32"));
+  assert_non_null(strstr(said,
+                         "21 weights in bfloat16 are widened to float32 before quantization; inputs and outputs in "
+                         "bfloat16 become float32"));
   dq_arena *arena = dq_arena_new(NULL);
   assert_int_equal(session_run(wide, NULL, &context, arena, NULL)->type, DQ_F32);
   dq_arena_free(arena);
@@ -172,9 +173,8 @@ static void test_bits_of_bfloat16(void **state) {
   static const struct {
     float value;
     uint16_t bits;
-  } cases[] = {{1, 0x3f80},      {-2, 0xc000},           {1 + 0x1p-8f, 0x3f80}, {1 + 0x3p-8f, 0x3f82},
-               {0x1p-133f, 1},   {INFINITY, 0x7f80},     {0x1.ffp127f, 0x7f80}, {-0.0f, 0x8000},
-               {NAN, 0x7fc0}};
+  } cases[] = {{1, 0x3f80},        {-2, 0xc000},          {1 + 0x1p-8f, 0x3f80}, {1 + 0x3p-8f, 0x3f82}, {0x1p-133f, 1},
+               {INFINITY, 0x7f80}, {0x1.ffp127f, 0x7f80}, {-0.0f, 0x8000},       {NAN, 0x7fc0}};
   (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
     assert_int_equal(dq_float_to_bfloat(cases[i].value), cases[i].bits);
