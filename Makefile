@@ -97,8 +97,9 @@ $(foreach set,$(BODY_SETS),$(eval $(call BODY_RULE,$(set))))
 # The yardstick among the convolutions stays what it is whatever the rest is compiled with.
 $(B)/lib/kernels/conv/conv_mcmk.o: override CFLAGS := -O3
 
-# The version, and the commit that is built: of the repository, or of the file `commit` of a source archive.
-COMMIT := $(shell git -C $(CURDIR) rev-parse --short=8 HEAD 2>/dev/null || cat cmd/packages/commit 2>/dev/null)
+# The version, and the commit that is built: of the file `commit` of a source archive, which may lie in a repository of
+# other sources, or of the repository.
+COMMIT := $(shell cat cmd/packages/commit 2>/dev/null || git -C $(CURDIR) rev-parse --short=8 HEAD 2>/dev/null)
 $(B)/generated/version.h: FORCE
 	@mkdir -p $(@D)
 	@printf '#define DQ_VERSION "%s"\n#define DQ_COMMIT "%s"\n' '$(VERSION)' '$(COMMIT)' >$@.new
@@ -107,11 +108,12 @@ VERSIONED := lib/api/engine cmd/shared/command cmd/shared/same_work cmd/options/
 $(VERSIONED:%=$(B)/%.o): | $(B)/generated/version.h
 .PHONY: FORCE
 
-# What measured times (lib/wisdom) hold for: the sources of the kernels, the pool, the compiler and its flags.
+# What measured times (lib/wisdom) hold for: the sources of the kernels, the pool, the compiler and its flags, but for
+# those that name folders.
 KERNEL_SOURCES := $(sort $(wildcard lib/kernels/*/*) lib/base/pool.c lib/exec/bind.c)
 $(B)/generated/kernels_hash.h: $(KERNEL_SOURCES) Makefile
 	@mkdir -p $(@D)
-	@{ cat $(KERNEL_SOURCES); $(CC) --version; echo '$(CFLAGS) $(SANITIZE)'; } | sha256sum | \
+	@{ cat $(KERNEL_SOURCES); $(CC) --version; echo '$(filter-out -f%-prefix-map=%,$(CFLAGS)) $(SANITIZE)'; } | sha256sum | \
 	  sed -E 's/^(.{16}).*/#define DQ_KERNELS_HASH "\1"/' >$@
 $(B)/lib/wisdom/machine.o: $(B)/generated/kernels_hash.h
 

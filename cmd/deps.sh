@@ -1,7 +1,8 @@
 #!/bin/sh
 # make deps: finds what the build and the tests need and installs what is missing with apt-get.
-# With the argument "fuzz", "aarch64", "machines", "emitted" or "steps" also what only fuzzing, the kernels of AArch64, the C of
-# dq-cc on other machines, the checks of tests/emitted or the comparison with PyTorch need.
+# With the argument "fuzz", "aarch64", "machines", "emitted", "steps", "deb" or "container" also what only fuzzing, the kernels of
+# AArch64, the C of dq-cc on other machines, the checks of tests/emitted, the comparison with PyTorch, Debian packages or
+# containers need.
 # On a system without apt-get: says in one line what is missing and fails.
 set -u
 purpose=${1:-}
@@ -70,6 +71,12 @@ check() {
     have arm-none-eabi-gcc || need arm-none-eabi-gcc gcc-arm-none-eabi
     have qemu-system-arm || need qemu-system-arm qemu-system-arm
     ;;
+  deb)
+    have dpkg-buildpackage || need dpkg-buildpackage dpkg-dev
+    have dh || need debhelper debhelper
+    library ompi-c libopenmpi-dev
+    ;;
+  container) have buildah || need buildah buildah ;;
   steps)
     /usr/bin/python3 -c 'import torch' 2>/dev/null || need PyTorch python3-torch
     /usr/bin/python3 -c 'import onnx' 2>/dev/null || need "onnx for Python" python3-onnx

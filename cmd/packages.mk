@@ -3,7 +3,7 @@
 
 PACKAGES_FOLDER := $(B)/packages
 # The moment that stands in archives: that of the commit, or of the source archive.
-export SOURCE_DATE_EPOCH ?= $(shell git -C $(CURDIR) log -1 --format=%ct 2>/dev/null || cat cmd/packages/date 2>/dev/null || echo 0)
+export SOURCE_DATE_EPOCH ?= $(shell cat cmd/packages/date 2>/dev/null || git -C $(CURDIR) log -1 --format=%ct 2>/dev/null || echo 0)
 
 # ---- The static program ----
 
@@ -16,3 +16,19 @@ STATIC_LIBRARIES = -L/usr/lib/$(MULTIARCH)/lapack -L/usr/lib/$(MULTIARCH)/blas \
 ## static: one program with all libraries in it, $(B)/static/dq, for machines that have none (CC=aarch64-linux-gnu-gcc: for those)
 static:
 	+$(MAKE) B=$(STATIC_FOLDER) MPI= OPENBLAS= STATIC=yes $(STATIC_FOLDER)/dq
+
+# ---- The archive of the sources ----
+
+ARCHIVE := $(PACKAGES_FOLDER)/dq-$(VERSION).tar.gz
+.PHONY: dist deb container
+## dist: the sources as an archive that builds without git, build/packages/dq-VERSION.tar.gz
+dist:
+	sh cmd/packages/archive.sh $(PACKAGES_FOLDER) dq-$(VERSION) $(B)
+
+# ---- Debian packages ----
+
+## deb: Debian packages of the last commit: dq and libdq-dev, build/packages/NAME_VERSION_MACHINE.deb
+deb: dist
+	@sh cmd/deps.sh deb
+	sh cmd/packages/debian.sh $(ARCHIVE) $(PACKAGES_FOLDER)/debian $(VERSION)
+	cp $(PACKAGES_FOLDER)/debian/*.deb $(PACKAGES_FOLDER)

@@ -28,7 +28,7 @@ $(B)/complete/fish/%.fish: $(B)/%
 .PHONY: $(B)/dq.pc
 $(B)/dq.pc:
 	@mkdir -p $(@D)
-	printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' \
+	printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/$(LIBDIR)' 'includedir=$${prefix}/include' '' \
 	  'Name: dq' 'Description: compression of convolutional networks, ONNX in and ONNX out' \
 	  'Version: $(VERSION)' 'Libs: -L$${libdir} -ldq $(strip $(LIBRARIES))' \
 	  'Cflags: -I$${includedir}' >$@
@@ -38,6 +38,8 @@ man: $(MAN_PAGES) ## manual pages, into build/man
 completions: $(COMPLETIONS) ## shell completions, into build/complete
 
 TREE := $(DESTDIR)$(PREFIX)
+# The folder of the library below PREFIX; Debian has one for each machine.
+LIBDIR := lib
 INSTALL ?= install
 # What is installed has no debug information; STRIP=: leaves it in. The library has no tables for unwinding either: no
 # exception of a caller's callback may pass through C.
@@ -49,21 +51,21 @@ ZSH_FOLDER := share/zsh/site-functions
 FISH_FOLDER := share/fish/vendor_completions.d
 # What is installed, for uninstall: the same names from the same variables.
 HEADERS := lib/dq.h $(wildcard lib/dq_*.h)
-INSTALLED := $(COMMANDS:$(B)/%=bin/%) $(MPI_MODULE:$(B)/%=lib/dq/%) lib/libdq.a lib/pkgconfig/dq.pc $(HEADERS:lib/%=include/%) \
+INSTALLED := $(COMMANDS:$(B)/%=bin/%) $(MPI_MODULE:$(B)/%=lib/dq/%) $(LIBDIR)/libdq.a $(LIBDIR)/pkgconfig/dq.pc $(HEADERS:lib/%=include/%) \
   $(MAN_PAGES:$(B)/man/%=share/man/man1/%) $(COMMANDS:$(B)/%=$(BASH_FOLDER)/%) $(COMMANDS:$(B)/%=$(ZSH_FOLDER)/_%) \
   $(COMMANDS:$(B)/%=$(FISH_FOLDER)/%.fish) $(DOCUMENTS:%=share/doc/dq/%)
 INSTALLED_FOLDERS := $(MPI_MODULE:$(B)/%.so=lib/dq) $(addprefix share/doc/dq/docs/guide/images/,cortex-a53 cortex-m4) share/doc/dq/docs/guide/images \
   share/doc/dq/docs/guide share/doc/dq/docs/experiments share/doc/dq/docs share/doc/dq
 
-install: $(COMMANDS) $(MPI_MODULE) $(MAN_PAGES) $(COMPLETIONS) $(B)/libdq.a $(B)/dq.pc ## DESTDIR= PREFIX=/usr/local STRIP=strip
+install: $(COMMANDS) $(MPI_MODULE) $(MAN_PAGES) $(COMPLETIONS) $(B)/libdq.a $(B)/dq.pc ## DESTDIR= PREFIX=/usr/local LIBDIR=lib STRIP=strip
 	$(INSTALL) -d $(patsubst %,"$(TREE)/%",$(sort $(dir $(INSTALLED))))
 	$(INSTALL) -m 755 $(B)/dq "$(TREE)/bin"
 	$(STRIP) "$(TREE)/bin/dq"
 	for link in $(LINKS:$(B)/%=%); do ln -sf dq "$(TREE)/bin/$$link" || exit; done
 	$(if $(MPI_MODULE),$(INSTALL) -m 644 $(MPI_MODULE) "$(TREE)/lib/dq" && $(STRIP) "$(TREE)/lib/dq/dq-mpi.so")
-	$(INSTALL) -m 644 $(B)/libdq.a "$(TREE)/lib"
-	$(STRIP) --strip-unneeded -R .comment -R .eh_frame "$(TREE)/lib/libdq.a"
-	$(INSTALL) -m 644 $(B)/dq.pc "$(TREE)/lib/pkgconfig"
+	$(INSTALL) -m 644 $(B)/libdq.a "$(TREE)/$(LIBDIR)"
+	$(STRIP) --strip-unneeded -R .comment -R .eh_frame "$(TREE)/$(LIBDIR)/libdq.a"
+	$(INSTALL) -m 644 $(B)/dq.pc "$(TREE)/$(LIBDIR)/pkgconfig"
 	$(INSTALL) -m 644 $(HEADERS) "$(TREE)/include"
 	$(INSTALL) -m 644 $(MAN_PAGES) "$(TREE)/share/man/man1"
 	$(INSTALL) -m 644 $(filter $(B)/complete/bash/%,$(COMPLETIONS)) "$(TREE)/$(BASH_FOLDER)"
