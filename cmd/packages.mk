@@ -32,3 +32,11 @@ deb: dist
 	@sh cmd/deps.sh deb
 	sh cmd/packages/debian.sh $(ARCHIVE) $(PACKAGES_FOLDER)/debian $(VERSION)
 	cp $(PACKAGES_FOLDER)/debian/*.deb $(PACKAGES_FOLDER)
+
+# ---- A container ----
+
+## container: the static program as an image for podman and docker, build/packages/dq-VERSION-MACHINE.oci.tar
+container: static
+	@sh cmd/deps.sh container
+	sh cmd/packages/container.sh $(STATIC_FOLDER)/dq $(PACKAGES_FOLDER)/container $(PACKAGES_FOLDER)/dq-$(VERSION)-$(MACHINE).oci.tar \
+	  $(VERSION) $(COMMIT) $(MACHINE) $(VERBS)

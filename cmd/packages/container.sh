@@ -1,0 +1,29 @@
+#!/bin/sh
+# Builds an image of a static program with buildah, by cmd/packages/Dockerfile, as an archive of the OCI's layout.
+# usage: container.sh PROGRAM FOLDER ARCHIVE VERSION COMMIT MACHINE VERB...
+# FOLDER: for the files of the image and what buildah keeps. MACHINE: that of the program, as gcc calls it.
+set -eu
+program=$1 folder=$2 archive=$3 version=$4 commit=$5 machine=$6
+shift 6
+case $machine in
+x86_64) machine=amd64 ;;
+aarch64) machine=arm64 ;;
+esac
+umask 022
+rm -rf "$folder" "$archive"
+mkdir -p "$folder/root/usr/bin" "$folder/root/usr/share/doc/dq" "$folder/root/data" "$folder/root/tmp"
+chmod 1777 "$folder/root/data" "$folder/root/tmp"
+cp "$program" "$folder/root/usr/bin/dq"
+for verb; do ln -s dq "$folder/root/usr/bin/dq-$verb"; done
+cp LICENSE "$folder/root/usr/share/doc/dq"
+# Its storage is in the folder, without the settings of the machine, and needs no privilege beyond a user namespace.
+store=$(realpath "$folder")
+image() { TMPDIR=$store buildah --root "$store/storage" --runroot "$store/run" --storage-driver vfs "$@"; }
+image build-using-dockerfile --quiet --isolation chroot --timestamp "$SOURCE_DATE_EPOCH" --omit-history --identity-label=false \
+  --arch "$machine" --build-arg VERSION="$version" --build-arg REVISION="$commit" -t "dq:$version" \
+  -f cmd/packages/Dockerfile "$folder" >/dev/null
+image push --quiet "dq:$version" "oci:$folder/layout:$version"
+image rmi --all --force >/dev/null
+tar --format=ustar --sort=name --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX --mtime="@$SOURCE_DATE_EPOCH" \
+  -C "$folder/layout" -cf "$archive" blobs index.json oci-layout
+rm -rf "$folder/layout" "$folder/storage" "$folder/run"
