@@ -35,8 +35,8 @@ deb: dist
 
 # ---- A container ----
 
-## container: the static program as an image for podman and docker, build/packages/dq-VERSION-MACHINE.oci.tar
+## container: the static program as an image for podman and docker, build/packages/dq-VERSION-MACHINE.image.tar
 container: static
 	@sh cmd/deps.sh container
-	sh cmd/packages/container.sh $(STATIC_FOLDER)/dq $(PACKAGES_FOLDER)/container $(PACKAGES_FOLDER)/dq-$(VERSION)-$(MACHINE).oci.tar \
+	sh cmd/packages/container.sh $(STATIC_FOLDER)/dq $(PACKAGES_FOLDER)/container $(PACKAGES_FOLDER)/dq-$(VERSION)-$(MACHINE).image.tar \
 	  $(VERSION) $(COMMIT) $(MACHINE) $(VERBS)

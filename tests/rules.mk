@@ -71,7 +71,7 @@ $(B)/saturating/dq: $(PROGRAM:%.c=$(B)/%.o) $(B)/tests/saturating/clip.o $(B)/li
 	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -Wl,--wrap=dq_conv_pairs_safe,--wrap=dq_sums16_prepare \
 	  -o $@ $^ $(LIBRARIES)
 
-.PHONY: test check check-long snapshots tests-built test-aarch64 test-audit test-machines test-emitted test-large test-networks test-saturating test-kills test-overfit test-steps test-faults unit asan tsan
+.PHONY: test check check-long snapshots tests-built test-aarch64 test-audit test-machines test-emitted test-large test-networks test-packages test-saturating test-kills test-overfit test-steps test-faults unit asan tsan
 ## test: install what is missing, build everything, run all tests
 test: deps
 	$(MAKE) -j$(shell nproc) tests-built
@@ -117,6 +117,10 @@ test-large: $(B)/tests/unit/test_onnx_round_trip
 test-networks: $(B)/make_networks $(B)/dq-tucker $(B)/dq-report
 	tests/networks $(B)
 
+## test-packages: Debian packages and the container, twice the same bytes, used in a fresh system and in the image; the tests make the archive alone
+test-packages:
+	tests/packages/long $(B)
+
 ## test-saturating: whole networks on a kernel that clips pairs of products, with and without safe pairs
 test-saturating: $(B)/dq-int8 $(B)/dq-run $(B)/dq-report $(SATURATING)
 	tests/saturating/check $(B) $${DQ_ASSETS:-../shared} all
@@ -139,10 +143,10 @@ test-steps: $(LINKS)
 	@sh cmd/deps.sh steps
 	/usr/bin/python3 -B tests/interop/steps.py $(B)
 
-## check-long: all slow checks, one after the other: every kernel on AArch64, C on all machines and its rules, the audit and the clipping kernel on all networks, large networks and files, killed trainings, pictures learned by heart, steps beside PyTorch, planted faults, fuzzing, both sanitizers
+## check-long: all slow checks, one after the other: every kernel on AArch64, C on all machines and its rules, the audit and the clipping kernel on all networks, large networks and files, packages, killed trainings, pictures learned by heart, steps beside PyTorch, planted faults, fuzzing, both sanitizers
 check-long: deps tests-built
 	tests/long $(CHECKS_LONG)
-CHECKS_LONG = test-aarch64 test-machines test-emitted test-audit test-saturating test-networks test-large test-kills test-overfit test-steps test-faults check-long-fuzz asan tsan
+CHECKS_LONG = test-aarch64 test-machines test-emitted test-audit test-saturating test-networks test-large test-packages test-kills test-overfit test-steps test-faults check-long-fuzz asan tsan
 
 # The sanitizers' own code brings warnings of conversions that are not there without it.
 SANITIZED = $(MAKE) CFLAGS="-O1 -g -fno-omit-frame-pointer" WARNINGS="-Wall -Wextra" tests-built

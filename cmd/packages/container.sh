@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds an image of a static program with buildah, by cmd/packages/Dockerfile, as an archive of the OCI's layout.
+# Builds an image of a static program with buildah, by cmd/packages/Dockerfile, as an archive that `docker load` and `podman load` read.
 # usage: container.sh PROGRAM FOLDER ARCHIVE VERSION COMMIT MACHINE VERB...
 # FOLDER: for the files of the image and what buildah keeps. MACHINE: that of the program, as gcc calls it.
 set -eu
@@ -22,8 +22,11 @@ image() { TMPDIR=$store buildah --root "$store/storage" --runroot "$store/run" -
 image build-using-dockerfile --quiet --isolation chroot --timestamp "$SOURCE_DATE_EPOCH" --omit-history --identity-label=false \
   --arch "$machine" --build-arg VERSION="$version" --build-arg REVISION="$commit" -t "dq:$version" \
   -f cmd/packages/Dockerfile "$folder" >/dev/null
-image push --quiet "dq:$version" "oci:$folder/layout:$version"
+image push --quiet "dq:$version" "docker-archive:$folder/image.tar:dq:$version"
 image rmi --all --force >/dev/null
-tar --format=ustar --sort=name --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX --mtime="@$SOURCE_DATE_EPOCH" \
-  -C "$folder/layout" -cf "$archive" blobs index.json oci-layout
-rm -rf "$folder/layout" "$folder/storage" "$folder/run"
+# The same files, without the moment at which they were written.
+mkdir "$folder/image"
+tar -xf "$folder/image.tar" -C "$folder/image"
+(cd "$folder/image" && tar --format=ustar --sort=name --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX \
+  --mtime="@$SOURCE_DATE_EPOCH" -c -- *) >"$archive"
+rm -rf "$folder/image" "$folder/image.tar" "$folder/storage" "$folder/run"
