@@ -176,7 +176,8 @@ void dq_options_man(const dq_command *command, FILE *stream) {
   for (char *letter = upper; *letter; letter++) *letter = (char)toupper((unsigned char)*letter);
   fputs(".TH \"", stream);
   roff(stream, upper);
-  fprintf(stream, "\" \"1\" \"\" \"dq %s\" \"dq\"\n.SH NAME\n", DQ_VERSION);
+  // Adjusted on the left alone: between long words of a list the other lines would have gaps.
+  fprintf(stream, "\" \"1\" \"\" \"dq %s\" \"dq\"\n.ad l\n.SH NAME\n", DQ_VERSION);
   roff(stream, command->name);
   fputs(" \\- ", stream);
   roff(stream, command->summary);

@@ -17,4 +17,5 @@ maintainer=$(sed -n 's/^Maintainer: //p' debian/control)
     while IFS= read -r change; do echo "$change" | fold -s -w 75 | sed 's/ *$//; 1s/^/  * /; 2,$s/^/    /'; done
   printf '\n -- %s  %s\n' "$maintainer" "$(LC_ALL=C date -u -R -d "@$SOURCE_DATE_EPOCH")"
 } >debian/changelog
+unset MAKEFLAGS MAKEOVERRIDES MFLAGS # variables of the make that calls this are not for the package
 dpkg-buildpackage -b -uc -us
