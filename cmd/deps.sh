@@ -73,6 +73,7 @@ check() {
     ;;
   deb)
     have dpkg-buildpackage || need dpkg-buildpackage dpkg-dev
+    dpkg -s build-essential >/dev/null 2>&1 || need build-essential build-essential
     have dh || need debhelper debhelper
     library ompi-c libopenmpi-dev
     ;;

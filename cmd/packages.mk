@@ -31,6 +31,7 @@ dist:
 deb: dist
 	@sh cmd/deps.sh deb
 	sh cmd/packages/debian.sh $(ARCHIVE) $(PACKAGES_FOLDER)/debian $(VERSION)
+	rm -f $(PACKAGES_FOLDER)/*.deb
 	cp $(PACKAGES_FOLDER)/debian/*.deb $(PACKAGES_FOLDER)
 
 # ---- A container ----
