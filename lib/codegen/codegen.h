@@ -72,8 +72,8 @@ enum { DQ_CODEGEN_MOST_ARRAYS = 32 << 20 };
 
 // Emits a network. The caller closes *made, also after a failure. DQ_UNSUPPORTED: a node has an operator that dq cannot
 // write as C, or not with these attributes and types, or a shape depends on elements; the message names the first such
-// node. DQ_USAGE: `name` is no name in C, or
-// there are too many constants for arrays; else statuses as dq_session_schedule.
+// node; or there are too many constants for arrays. DQ_USAGE: `name` is no name in C; else statuses as
+// dq_session_schedule.
 dq_status dq_codegen_open(dq_codegen *made, const dq_graph *graph, const dq_codegen_options *options,
                           const dq_context *context, dq_error *error);
 void dq_codegen_close(dq_codegen *made); // allowed on a zeroed struct

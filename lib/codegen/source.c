@@ -362,10 +362,10 @@ static dq_status check_constants(const dq_codegen *made, const dq_context *conte
   const size_t memory = (size_t)made->constant_bytes * (made->weights_name ? 2 : 10);
   if (made->weights_name || made->constant_bytes <= DQ_CODEGEN_MOST_ARRAYS)
     return dq_check_memory(context, memory, "writing the constants", error);
-  dq_status status = dq_fail(error, DQ_USAGE, "%" PRId64 " bytes of constants are too many for arrays in C, at most %d",
-                             made->constant_bytes, (int)DQ_CODEGEN_MOST_ARRAYS);
+  dq_fail(error, DQ_UNSUPPORTED, "%" PRId64 " bytes of constants are too many for arrays in C, at most %d",
+          made->constant_bytes, (int)DQ_CODEGEN_MOST_ARRAYS);
   dq_error_hint(error, "--weights-file FILE puts them into a file of their own");
-  return status;
+  return DQ_UNSUPPORTED;
 }
 
 static dq_status emit_all(dq_codegen *made, dq_codegen_parts *parts, const char *header, const dq_context *context,
