@@ -7,11 +7,11 @@
 #include "lib/session/batch.h"
 #include "lib/session/records.h"
 
-enum { LISTENERS = 2 };
+enum { LISTENERS = 1 + DQ_MOST_LISTENERS };
 
 typedef struct observation_job {
   const dq_observation *what;
-  dq_listener listeners[LISTENERS]; // the caller's, and what->also or one without names
+  dq_listener listeners[LISTENERS]; // the caller's, then those of what->also and some without names
   int *slots[LISTENERS];            // by value index of the session's graph: which of the listener's names, -1 for none
   const dq_tensor *alone; // by value index of the observed graph: as one picture gives it; NULL: pictures run alone
   const dq_runner *runner;
@@ -73,7 +73,9 @@ static dq_status deliver_converted(observation_job *job, const dq_value *value, 
 
 static dq_status deliver(void *user, const dq_value *value, const dq_tensor *tensor, dq_error *error) {
   observation_job *job = user;
-  if (job->slots[0][value->index] < 0 && job->slots[1][value->index] < 0) return DQ_OK;
+  bool wanted = false;
+  for (int i = 0; i < LISTENERS; i++) wanted |= job->slots[i][value->index] >= 0;
+  if (!wanted) return DQ_OK;
   bool other = tensor->type == DQ_F16 || tensor->type == DQ_F64;
   if (other && job->what->any_float) return deliver_converted(job, value, tensor, error);
   if (tensor->type == DQ_F32) return deliver_floats(job, value, tensor, error);
@@ -153,21 +155,32 @@ static dq_status run(observation_job *job, dq_runner *runner, const dq_context *
   return status;
 }
 
+// The names of all listeners; the caller frees the list. NULL: there is no memory.
+static const char **list_taps(const observation_job *job, int *count) {
+  int most = 1;
+  *count = 0;
+  for (int i = 0; i < LISTENERS; i++) most += job->listeners[i].count;
+  const char **taps = malloc((size_t)most * sizeof *taps);
+  for (int i = 0; taps && i < LISTENERS; i++)
+    for (int n = 0; n < job->listeners[i].count; n++) taps[(*count)++] = job->listeners[i].names[n];
+  return taps;
+}
+
 static dq_status run_for_listeners(observation_job *job, const dq_context *context, dq_error *error) {
   const dq_observation *what = job->what;
-  const dq_listener *last = &job->listeners[LISTENERS - 1];
-  const char **taps = malloc((size_t)(what->count + last->count + 1) * sizeof *taps);
+  int count;
+  const char **taps = list_taps(job, &count);
   if (!taps) return dq_fail_memory(error, 0);
-  for (int i = 0; i < what->count; i++) taps[i] = what->names[i];
-  for (int i = 0; i < last->count; i++) taps[what->count + i] = last->names[i];
-  dq_runner_options options = {
-      .session = {.shapes = *what->shapes, .taps = taps, .tap_count = what->count + last->count}, .batch = what->batch};
+  dq_runner_options options = {.session = {.shapes = *what->shapes, .taps = taps, .tap_count = count},
+                               .batch = what->batch};
   dq_runner runner;
   dq_status status = dq_runner_open(&runner, what->graph, what->data, &options, context, error);
   free(taps);
   if (status != DQ_OK) return status;
   for (int i = 0; i < LISTENERS; i++) job->slots[i] = make_slots(runner.session.copy, &job->listeners[i]);
-  status = job->slots[0] && job->slots[1] ? run(job, &runner, context, error) : dq_fail_memory(error, 0);
+  for (int i = 0; status == DQ_OK && i < LISTENERS; i++)
+    if (!job->slots[i]) status = dq_fail_memory(error, 0);
+  if (status == DQ_OK) status = run(job, &runner, context, error);
   dq_runner_close(&runner);
   return status;
 }
@@ -176,7 +189,8 @@ dq_status dq_observe(const dq_observation *what, dq_observe_function on_value, v
                      dq_error *error) {
   observation_job job = {
       .what = what, .listeners = {{what->names, what->count, on_value, user, what->measure}}, .context = context};
-  if (what->also) job.listeners[1] = *what->also;
+  const dq_listener *next = what->also;
+  for (int i = 1; i < LISTENERS && next; i++, next = next->next) job.listeners[i] = *next;
   dq_status status = run_for_listeners(&job, context, error);
   for (int i = 0; i < LISTENERS; i++) free(job.slots[i]);
   return status;

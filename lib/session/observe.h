@@ -16,14 +16,17 @@ typedef dq_status (*dq_observe_function)(void *user, int slot, const dq_tensor *
 typedef dq_status (*dq_measure_function)(void *user, int slot, const dq_tensor *tensor, dq_tensor *measured,
                                          dq_error *error);
 
-// A second receiver of values in the same runs.
+// A further receiver of values in the same runs.
 typedef struct dq_listener {
   const char *const *names; // [count]: names of float32 values of the graph
   int count;
   dq_observe_function on_value;
   void *user;
-  dq_measure_function measure; // NULL: on_value gets the values
+  dq_measure_function measure;    // NULL: on_value gets the values
+  const struct dq_listener *next; // NULL: the last receiver
 } dq_listener;
+
+enum { DQ_MOST_LISTENERS = 2 }; // beside the names of the observation
 
 typedef struct dq_observation {
   const dq_graph *graph;
@@ -36,10 +39,10 @@ typedef struct dq_observation {
   int64_t batch;               // pictures that one run takes; 0: 1. A model that fixes its batch keeps that.
   bool any_float;              // values may be float16 or float64 as well, which on_value gets as float32
   dq_measure_function measure; // NULL: on_value gets the values
-  const dq_listener *also;     // NULL: there is no second receiver
+  const dq_listener *also;     // DQ_MOST_LISTENERS at most, each with the next; NULL: there are none
 } dq_observation;
 
-// Runs the graph on the pictures and calls on_value, and that of what->also. Of several processes all call it with the
+// Runs the graph on the pictures and calls on_value, and those of what->also. Of several processes all call it with the
 // same arguments. DQ_BAD_INPUT: a named value does not exist or has another type, or the data do not fit;
 // DQ_UNSUPPORTED: `batch` is above 1 and a value does not consist of one part for each picture; also statuses of
 // dq_runner_open, dq_runner_each and on_value.

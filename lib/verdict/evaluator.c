@@ -179,7 +179,10 @@ dq_status dq_evaluator_move(dq_evaluator *evaluator, int64_t first, int64_t coun
   restart(evaluator);
   for (int o = 0; o < evaluator->what.count; o++) dq_output_error_clear(&evaluator->outputs[o].exact);
   DQ_TRY(name_compared(evaluator, evaluator->options.graph, error));
-  return dq_observe(&evaluator->what, store_exact, evaluator, evaluator->context, error);
+  dq_observation exact = evaluator->what;
+  exact.also = evaluator->options.also;
+  evaluator->options.also = NULL;
+  return dq_observe(&exact, store_exact, evaluator, evaluator->context, error);
 }
 
 dq_status dq_evaluator_open(dq_evaluator *evaluator, const dq_evaluator_options *options, const dq_context *context,

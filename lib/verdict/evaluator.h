@@ -22,7 +22,8 @@ typedef struct dq_evaluator_options {
   // Beside an output of few numbers the data of the matrix product that computes it are compared too: the error of a
   // few numbers is mostly chance, that of the hundreds of numbers from which they are summed is less so.
   bool features;
-  double noise_largest; // of dq_verdict_conclude without data: `largest` of dq_noise_open
+  const dq_listener *also; // of dq_evaluator_open: gets values of `graph` in the same runs; NULL: none does
+  double noise_largest;    // of dq_verdict_conclude without data: `largest` of dq_noise_open
 } dq_evaluator_options;
 
 typedef struct dq_score {

@@ -84,16 +84,30 @@ static bool will_need_means(const dq_int8_job *job) {
   return job->in->options->bias_correction != DQ_CHOOSE_OFF && !job->observed->means.count && !job->permuted_count;
 }
 
-// Histograms, and in the same runs the means of inputs where they will be needed.
+// Before anything is equalized, channels are seen in the runs of the first trial.
+static dq_status watch_sites(const dq_int8_job *job, const dq_observation *what, dq_listener *sites) {
+  const dq_int8_setting *setting = &job->setting;
+  bool early = job->sites && what->data == job->in_turns && what->pictures <= job->factor_pictures;
+  *sites = (dq_listener){0};
+  if (!early || job->in->options->equalize == DQ_CHOOSE_OFF) return DQ_OK;
+  if (setting->equalize != DQ_EQUALIZE_NONE || setting->heads || setting->absorption) return DQ_OK;
+  return dq_equalize_watch(job->sites, sites, what, job->in->context, job->error);
+}
+
+// Histograms, and in the same runs the means of inputs and the ends of channels where they will be needed.
 static dq_status measure(dq_int8_job *job, dq_observation *what, dq_calibration *histograms) {
-  dq_listener listener;
+  dq_listener listener, sites;
   dq_mean_sums *sums = NULL;
   dq_input_means means;
+  DQ_TRY(watch_sites(job, what, &sites));
+  if (sites.count) what->also = &sites;
   if (!job->in->given && will_need_means(job)) {
     DQ_TRY(dq_input_means_open(&sums, &listener, job->graph, job->graph->arena, job->in->context, job->error));
+    listener.next = what->also;
     what->also = &listener;
   }
   DQ_TRY(dq_calibrate(histograms, what, job->in->context, job->error));
+  dq_equalize_watched(job->sites, &sites, what);
   if (!sums) return DQ_OK;
   dq_status status = dq_input_means_finish(&means, sums, job->error);
   if (status == DQ_OK) status = store_means(job, &means);

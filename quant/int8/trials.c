@@ -14,6 +14,19 @@ bool dq_observed_is_of(const dq_observed *observed, const dq_int8_setting *setti
          observed->absorbing == setting->absorption;
 }
 
+// Where other pictures give ranges, factors of channels may be wanted of the ones that judge at the end: they are seen
+// in the run that computes the exact outputs.
+static dq_status watch_judges(const dq_int8_job *job, dq_evaluator_options *judged, dq_listener *sites) {
+  const dq_observation what = {.graph = job->graph,
+                               .shapes = judged->shapes,
+                               .first = judged->first,
+                               .pictures = judged->pictures};
+  if (job->in->options->equalize == DQ_CHOOSE_OFF || !what.first) return DQ_OK;
+  DQ_TRY(dq_equalize_watch(job->sites, sites, &what, job->in->context, job->error));
+  if (sites->count) judged->also = sites;
+  return DQ_OK;
+}
+
 dq_status dq_trials_open(dq_trials *all, dq_int8_job *job) {
   *all = (dq_trials){.job = job};
   all->observed = all->of_trials;
@@ -31,7 +44,7 @@ dq_status dq_trials_open(dq_trials *all, dq_int8_job *job) {
   job->factor_pictures = dq_trial_pictures(job->pictures, DQ_FACTOR_PICTURES);
   all->in = *job->in;
   all->in.data = job->in_turns;
-  const dq_evaluator_options judged = {.graph = job->graph,
+  dq_evaluator_options judged = {.graph = job->graph,
                                        .shapes = &options->shapes,
                                        .data = job->in_turns,
                                        .first = job->pictures - evaluated,
@@ -39,6 +52,8 @@ dq_status dq_trials_open(dq_trials *all, dq_int8_job *job) {
                                        .decode = options->decode,
                                        .features = true,
                                        .batch = options->batch};
+  dq_listener sites;
+  DQ_TRY(watch_judges(job, &judged, &sites));
   return dq_evaluator_open(&all->evaluator, &judged, job->in->context, job->arena, job->error);
 }
 

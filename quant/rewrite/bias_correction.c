@@ -83,7 +83,7 @@ dq_status dq_input_means_open(dq_mean_sums **sums, dq_listener *listener, const 
                         arena,
                         context};
   if (!all->sum || !all->picture || !all->channels || !all->elements) return dq_fail_memory(error, 0);
-  *listener = (dq_listener){names, all->count, add_picture, all, measure_picture};
+  *listener = (dq_listener){names, all->count, add_picture, all, measure_picture, NULL};
   return DQ_OK;
 }
 

@@ -6,6 +6,7 @@
 #include <xxhash.h>
 
 #include "calib/elements.h"
+#include "lib/base/sizes.h"
 #include "quant/rewrite/equalize_internal.h"
 #include "quant/rewrite/output_head.h"
 
@@ -79,7 +80,9 @@ typedef struct seen {
   dq_channel_extents extents;
   dq_value_ends ends;
   double *power;           // [channels]: sums of squares
-  double *picture;         // of one picture: the powers, what dq_value_ends_of writes, the elements of a channel
+  double *picture;         // [numbers_of]: of one picture
+  double *ahead;           // [memory->ahead_pictures][numbers_of]: of pictures that others come before; NULL: none
+  int64_t ahead_count;     // that have been stored
   int64_t channels, count; // elements per channel
   int64_t pictures;        // that it was observed on
   bool wanted;             // by the caller at hand
@@ -89,6 +92,7 @@ struct dq_equalize_memory {
   dq_arena *arena;
   seen *values;
   int count, capacity;
+  int64_t ahead_first, ahead_pictures; // the pictures that `ahead` of the values has
   int *slots; // [SLOTS * capacity], open addressing by the name: 1 + its place in `values`; 0: empty
 };
 
@@ -98,6 +102,11 @@ dq_equalize_memory *dq_equalize_memory_new(dq_arena *arena) {
   dq_equalize_memory *memory = DQ_NEW_ARRAY(arena, 1, dq_equalize_memory);
   if (memory) memory->arena = arena;
   return memory;
+}
+
+// Of one picture: the powers, what dq_value_ends_of writes, the elements of a channel.
+static int64_t numbers_of(const seen *value) {
+  return value->channels + dq_value_ends_numbers(value->channels) + 1;
 }
 
 // The slot of a value of this name, or the empty one where it belongs.
@@ -141,9 +150,9 @@ static bool add_seen(dq_equalize_memory *memory, const char *name, int64_t chann
               .extents = {DQ_NEW_ARRAY(arena, channels, double), DQ_NEW_ARRAY(arena, channels, double),
                           DQ_NEW_ARRAY(arena, channels, double)},
               .power = DQ_NEW_ARRAY(arena, channels, double),
-              .picture = DQ_NEW_ARRAY(arena, channels + dq_value_ends_numbers(channels) + 1, double),
               .channels = channels,
               .wanted = true};
+  s->picture = DQ_NEW_ARRAY(arena, numbers_of(s), double);
   dq_value_ends_init(&s->ends, channels, ends);
   return s->extents.low && s->extents.high && s->extents.power && s->power && s->picture;
 }
@@ -176,22 +185,31 @@ static dq_status measure_picture(void *user, int slot, const dq_tensor *tensor, 
   (void)error;
   const watching *w = user;
   seen *value = w->values[slot];
-  const int64_t ends = value->channels, count = ends + dq_value_ends_numbers(value->channels);
+  const int64_t ends = value->channels, count = numbers_of(value);
   memset(value->picture, 0, (size_t)value->channels * sizeof *value->picture);
   dq_each_plane(w->context, tensor, add_power, value->picture);
   dq_value_ends_of(tensor, value->channels, value->picture + ends, w->context);
-  value->picture[count] = (double)(tensor->dims[0] * dq_tensor_product(tensor, 2, tensor->rank));
-  *measured = (dq_tensor){.type = DQ_F64, .rank = 1, .dims = {count + 1}, .data = value->picture};
+  value->picture[count - 1] = (double)(tensor->dims[0] * dq_tensor_product(tensor, 2, tensor->rank));
+  *measured = (dq_tensor){.type = DQ_F64, .rank = 1, .dims = {count}, .data = value->picture};
   return DQ_OK;
+}
+
+static void add_numbers(seen *value, const double *picture) {
+  for (int64_t c = 0; c < value->channels; c++) value->power[c] += picture[c];
+  dq_value_ends_add(&value->ends, picture + value->channels, value->channels);
+  value->count += (int64_t)picture[numbers_of(value) - 1];
 }
 
 static dq_status add_picture(void *user, int slot, const dq_tensor *measured, dq_error *error) {
   (void)error;
+  add_numbers(((const watching *)user)->values[slot], measured->data);
+  return DQ_OK;
+}
+
+static dq_status store_picture(void *user, int slot, const dq_tensor *measured, dq_error *error) {
+  (void)error;
   seen *value = ((const watching *)user)->values[slot];
-  const double *picture = measured->data;
-  for (int64_t c = 0; c < value->channels; c++) value->power[c] += picture[c];
-  dq_value_ends_add(&value->ends, picture + value->channels, value->channels);
-  value->count += (int64_t)picture[measured->dims[0] - 1];
+  memcpy(value->ahead + value->ahead_count++ * numbers_of(value), measured->data, dq_tensor_bytes(measured));
   return DQ_OK;
 }
 
@@ -210,15 +228,16 @@ static void conclude(seen *value) {
   }
 }
 
-// Watches all wanted values that were observed on `first` pictures on the rest of those of `what`.
-static dq_status observe_from(dq_equalize_memory *memory, int64_t first, const dq_observation *what, dq_arena *arena,
-                              const dq_context *context, dq_error *error) {
+// Watches all wanted values that were observed on `first` pictures, and on none ahead that comes next, on those from
+// there to end - 1.
+static dq_status observe_from(dq_equalize_memory *memory, int64_t first, int64_t end, const dq_observation *what,
+                              dq_arena *arena, const dq_context *context, dq_error *error) {
   const char **names = DQ_NEW_ARRAY(arena, memory->count, const char *);
   watching notes = {DQ_NEW_ARRAY(arena, memory->count, seen *), context};
   if (!names || !notes.values) return dq_fail_memory(error, 0);
   dq_observation watched = *what;
   watched.names = names, watched.count = 0, watched.doing = "equalizing", watched.measure = measure_picture;
-  watched.first += first, watched.pictures -= first;
+  watched.first += first, watched.pictures = end - first;
   for (int i = 0; i < memory->count; i++) {
     seen *value = &memory->values[i];
     if (!value->wanted || value->pictures != first) continue;
@@ -227,18 +246,32 @@ static dq_status observe_from(dq_equalize_memory *memory, int64_t first, const d
   }
   DQ_TRY(dq_observe(&watched, add_picture, &notes, context, error));
   for (int i = 0; i < watched.count; i++) {
-    notes.values[i]->pictures = what->pictures;
+    notes.values[i]->pictures = end;
     conclude(notes.values[i]);
   }
   return DQ_OK;
 }
 
+// Adds the pictures that were observed ahead, where they come next.
+static void add_ahead(const dq_equalize_memory *memory, seen *value, int64_t end) {
+  const int64_t first = value->pictures;
+  while (value->pictures < end && value->pictures - memory->ahead_first < value->ahead_count)
+    add_numbers(value, value->ahead + (value->pictures++ - memory->ahead_first) * numbers_of(value));
+  if (value->pictures > first) conclude(value);
+}
+
 // Observes what wanted values lack. Values that were added later were observed on no picture.
 static dq_status observe_wanted(dq_equalize_memory *memory, const dq_observation *what, dq_arena *arena,
                                 const dq_context *context, dq_error *error) {
-  for (int i = 0; i < memory->count; i++)
-    if (memory->values[i].wanted && memory->values[i].pictures < what->pictures)
-      DQ_TRY(observe_from(memory, memory->values[i].pictures, what, arena, context, error));
+  for (int i = 0; i < memory->count; i++) {
+    seen *value = &memory->values[i];
+    while (value->wanted && value->pictures < what->pictures) {
+      const bool ahead = value->ahead_count && value->pictures < memory->ahead_first + value->ahead_count;
+      int64_t end = ahead ? dq_min_i64(memory->ahead_first, what->pictures) : what->pictures;
+      if (ahead && value->pictures >= memory->ahead_first) add_ahead(memory, value, what->pictures);
+      else DQ_TRY(observe_from(memory, value->pictures, end, what, arena, context, error));
+    }
+  }
   return DQ_OK;
 }
 
@@ -257,18 +290,62 @@ static dq_status site_factors(const dq_site *site, const dq_equalize_memory *mem
   return dq_site_factors(site, extents, extents + site->value_count, share, factors, arena, error);
 }
 
+// What any scope may need, with heads and without.
+static dq_status add_every_site(dq_equalize_memory *memory, const dq_graph *graph, const dq_tensor *tensors,
+                                dq_arena *arena, dq_error *error) {
+  site_list every;
+  if (memory->count) return DQ_OK;
+  DQ_TRY(list_sites(&every, graph, tensors, DQ_EQUALIZE_ALL, true, arena, error));
+  return add_sites(memory, &every, error);
+}
+
 // Sees what the sites need; with a memory that others will look into, what any scope may need.
 static dq_status measure_sites(dq_equalize_memory *memory, bool lasting, const site_list *list,
                                const dq_observation *what, const dq_tensor *tensors, dq_arena *arena,
                                const dq_context *context, dq_error *error) {
   for (int i = 0; i < memory->count; i++) memory->values[i].wanted = false;
-  if (lasting && !memory->count) {
-    site_list every;
-    DQ_TRY(list_sites(&every, what->graph, tensors, DQ_EQUALIZE_ALL, true, arena, error));
-    DQ_TRY(add_sites(memory, &every, error));
-  }
+  if (lasting) DQ_TRY(add_every_site(memory, what->graph, tensors, arena, error));
   DQ_TRY(add_sites(memory, list, error));
   return observe_wanted(memory, what, arena, context, error);
+}
+
+// ---- Observing in the runs of others ----
+
+static dq_status watch_all(dq_equalize_memory *memory, dq_listener *listener, const dq_observation *what,
+                           const dq_context *context, dq_error *error) {
+  const char **names = DQ_NEW_ARRAY(memory->arena, memory->count, const char *);
+  watching *notes = DQ_NEW(memory->arena, watching);
+  if (!names || !notes) return dq_fail_memory(error, 0);
+  *notes = (watching){DQ_NEW_ARRAY(memory->arena, memory->count, seen *), context};
+  if (!notes->values) return dq_fail_memory(error, 0);
+  for (int i = 0; i < memory->count; i++) {
+    seen *value = notes->values[i] = &memory->values[i];
+    names[i] = value->name;
+    if (!what->first) continue;
+    value->ahead = DQ_NEW_ARRAY(memory->arena, what->pictures * numbers_of(value), double);
+    if (!value->ahead) return dq_fail_memory(error, 0);
+  }
+  *listener = (dq_listener){names, memory->count, what->first ? store_picture : add_picture, notes, measure_picture,
+                            NULL};
+  return DQ_OK;
+}
+
+dq_status dq_equalize_watch(dq_equalize_memory *memory, dq_listener *listener, const dq_observation *what,
+                            const dq_context *context, dq_error *error) {
+  dq_tensor *tensors;
+  *listener = (dq_listener){0};
+  DQ_TRY(dq_infer(what->graph, what->shapes, DQ_INFER_TOLERANT, context, memory->arena, &tensors, error));
+  DQ_TRY(add_every_site(memory, what->graph, tensors, memory->arena, error));
+  if (!memory->count || memory->values[0].pictures || (what->first && memory->ahead_pictures)) return DQ_OK;
+  if (what->first) memory->ahead_first = what->first, memory->ahead_pictures = what->pictures;
+  return watch_all(memory, listener, what, context, error);
+}
+
+void dq_equalize_watched(dq_equalize_memory *memory, const dq_listener *listener, const dq_observation *what) {
+  for (int i = 0; !what->first && i < listener->count; i++) {
+    memory->values[i].pictures = what->pictures;
+    conclude(&memory->values[i]);
+  }
 }
 
 static bool is_even(const float *factors, int64_t count) {

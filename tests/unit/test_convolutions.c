@@ -57,6 +57,19 @@ static void only_auto_takes_other_bits(void **state) {
   assert_true(dq_conv_same_bits(DQ_CONV_im2row));
 }
 
+// In 8 bits sums are exact whatever the order, so that nothing is lost by the fewer products.
+static void bytes_take_the_fastest_of_all(void **state) {
+  (void)state;
+  dq_conv_plan plan;
+  dq_conv_int8_parameters q = {.shape = three_by_three(64, 64, 56), .weight_signed = true};
+  q.shape.algorithm = DQ_CONV_SAME_BITS;
+  assert_int_equal(dq_conv_int8_plan(&q, 0, &plan, NULL), DQ_OK);
+  assert_string_equal(dq_conv_algorithm_name(&plan), "winograd");
+  q.shape.tuning.algorithm = DQ_CONV_tiles; // measured to be faster
+  assert_int_equal(dq_conv_int8_plan(&q, 0, &plan, NULL), DQ_OK);
+  assert_string_equal(dq_conv_algorithm_name(&plan), "tiles");
+}
+
 static void what_does_not_fit_counts_as_auto(void **state) {
   (void)state;
   dq_conv_parameters strided = three_by_three(64, 64, 56);
@@ -289,7 +302,7 @@ static void bytes_by_pixels_where_columns_would_be_empty(void **state) {
   assert_string_equal(name_of_bytes(three_by_three(512, 512, 7), cpu), "pixels");
   assert_string_equal(name_of_bytes(pointwise, cpu), "tiles");
   assert_string_equal(name_of_bytes(three_by_three(512, 512, 3), cpu), "tiles");
-  assert_string_equal(name_of_bytes(three_by_three(512, 512, 7), DQ_CPU_AVX2 | DQ_CPU_AVX512), "tiles");
+  assert_string_equal(name_of_bytes(three_by_three(512, 512, 7), DQ_CPU_AVX2 | DQ_CPU_AVX512), "winograd");
   assert_string_not_equal(name_of_bytes(three_by_three(512, 512, 7), cpu | DQ_CPU_AMX), "pixels");
 }
 
@@ -336,6 +349,7 @@ static void depthwise_bytes_at_all_distances(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(only_auto_takes_other_bits),
+      cmocka_unit_test(bytes_take_the_fastest_of_all),
       cmocka_unit_test(what_does_not_fit_counts_as_auto),
       cmocka_unit_test(large_tiles_up_to_where_they_are_exact_enough),
       cmocka_unit_test(errors_stay_below_the_bound),

@@ -128,6 +128,59 @@ static void a_memory_observes_what_it_lacks(void **state) {
   assert_factors(&all, &fresh);
 }
 
+static void count_pictures(void *user, const char *what, int64_t done, int64_t total) {
+  (void)what, (void)total;
+  if (done > 0) ++*(int *)user;
+}
+
+static dq_status ignore(void *user, int slot, const dq_tensor *tensor, dq_error *error) {
+  (void)user, (void)slot, (void)tensor, (void)error;
+  return DQ_OK;
+}
+
+// A run of others, of the pictures first to first + pictures - 1, in which the memory observes.
+static void run_of_others(network *it, dq_equalize_memory *memory, int64_t first, int64_t pictures) {
+  dq_observation what = network_watch(it, NULL);
+  dq_listener listener;
+  dq_error error;
+  what.count = 0, what.first = first, what.pictures = pictures;
+  assert_int_equal(dq_equalize_watch(memory, &listener, &what, &it->context, &error), DQ_OK);
+  assert_true(listener.count > 0);
+  what.also = &listener;
+  assert_int_equal(dq_observe(&what, ignore, NULL, &it->context, &error), DQ_OK);
+  dq_equalize_watched(memory, &listener, &what);
+}
+
+// The last pictures are seen in the run of others, then the first ones: only those between are run for the factors,
+// which are those of one run over all of them.
+static void a_memory_observes_in_runs_of_others(void **state) {
+  network *it = *state;
+  network_build(it);
+  dq_equalize_memory *memory = dq_equalize_memory_new(it->arena);
+  dq_equalization some, all, fresh;
+  dq_error error;
+  int run = 0;
+  dq_observation what = network_watch(it, NULL);
+  const int64_t pictures = what.pictures;
+  assert_true(pictures > 3);
+  assert_int_equal(dq_equalize_measure(&fresh, &what, DQ_EQUALIZE_FULL, false, NULL, it->arena, &it->context, &error),
+                   DQ_OK);
+  run_of_others(it, memory, pictures - 2, 2);
+  run_of_others(it, memory, 0, 1);
+  dq_context counting = it->context;
+  counting.progress = count_pictures, counting.user = &run;
+  what.pictures = 1;
+  assert_int_equal(dq_equalize_measure(&some, &what, DQ_EQUALIZE_FULL, false, memory, it->arena, &counting, &error),
+                   DQ_OK);
+  assert_int_equal(run, 0);
+  what.pictures = pictures;
+  assert_int_equal(dq_equalize_measure(&all, &what, DQ_EQUALIZE_FULL, false, memory, it->arena, &counting, &error),
+                   DQ_OK);
+  assert_int_equal(run, pictures - 3);
+  assert_true(memcmp(some.sites[0].factors, fresh.sites[0].factors, CHANNELS * sizeof(float)) != 0);
+  assert_factors(&all, &fresh);
+}
+
 static void outputs_are_never_scaled(void **state) {
   network *it = *state;
   network_build(it);
@@ -362,6 +415,7 @@ int main(void) {
       TEST(depthwise_scope_takes_depthwise_only),
       TEST(silu_is_scaled_for_depthwise_only),
       TEST(a_memory_observes_what_it_lacks),
+      TEST(a_memory_observes_in_runs_of_others),
       TEST(outputs_are_never_scaled),
       TEST(unknown_sites_are_refused),
       TEST(bias_shift_by_hand),

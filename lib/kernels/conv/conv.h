@@ -20,7 +20,8 @@ typedef enum dq_conv_choice {
 
 // "direct" (DQ_CONV_SAME_BITS), "auto" or the name of an algorithm, static; NULL after the last choice.
 const char *dq_conv_choice_name(dq_conv_choice choice);
-// Whether the results of a choice have the bits that are defined below, whatever the shape.
+// Whether the results of a choice have the bits that are defined below, whatever the shape and type (in 8 bits those of
+// all choices have).
 bool dq_conv_same_bits(dq_conv_choice choice);
 // Whether dq_conv_tuning.algorithm may be the choice: an algorithm that has a cost and whose results have the bits that
 // are defined below.

@@ -21,13 +21,18 @@ bool dq_conv_is_candidate(dq_conv_choice choice) {
   return row && row->same_bits && row->cost;
 }
 
+// Whether an algorithm gives the bits that are defined: in 8 bits all do, as their sums are exact.
+static bool has_same_bits(const dq_conv_algorithm *one, const dq_conv_plan *plan) {
+  return one->same_bits || !plan->float32;
+}
+
 // The least cost of those that fit; the tiles always do.
 static const dq_conv_algorithm *cheapest(const dq_conv_plan *plan, bool same_bits) {
   const dq_conv_algorithm *best = NULL;
   double least = 0;
   for (int i = 0; i < DQ_CONV_CHOICES; i++) {
     const dq_conv_algorithm *one = algorithms[i];
-    if (!one || !one->cost || (same_bits && !one->same_bits) || !one->applicable(plan)) continue;
+    if (!one || !one->cost || (same_bits && !has_same_bits(one, plan)) || !one->applicable(plan)) continue;
     double cost = one->cost(plan);
     if (best && cost >= least) continue;
     best = one;
@@ -41,7 +46,7 @@ static const dq_conv_algorithm *cheapest(const dq_conv_plan *plan, bool same_bit
 static const dq_conv_algorithm *tuned(const dq_conv_plan *plan, const dq_conv_algorithm *usual) {
   const dq_conv_algorithm *named = algorithms[plan->shape.tuning.algorithm];
   bool same =
-      dq_conv_is_candidate((dq_conv_choice)plan->shape.tuning.algorithm) && usual->same_bits && !plan->half_sums;
+      dq_conv_is_candidate((dq_conv_choice)plan->shape.tuning.algorithm) && has_same_bits(usual, plan) && !plan->half_sums;
   return same && named->applicable(plan) ? named : usual;
 }
 
