@@ -68,7 +68,7 @@ static bool list_choices(choices *list, const dq_mode *mode, int64_t multiple, b
     list->ranks[list->count] = k;
     list->tails[list->count++] = all > 0 ? fmax(0, 1 - kept / all) : 0;
   }
-  if (mode->rank == mode->size) return true;
+  if (list->count && list->ranks[list->count - 1] == mode->size) return true;
   list->ranks[list->count++] = mode->size; // tail 0
   return true;
 }

@@ -23,6 +23,7 @@ typedef struct dq_tucker_job {
   dq_arena *arena; // owns the factors
   dq_tucker2 factors;
   dq_value *input, *core, *output;    // initializers made from the factors
+  bool shares;                        // they were made for an earlier layer
   dq_value *bias_before, *bias_value; // the bias of the original and the one that replaces it; may be equal
   int64_t input_dims[4];              // N, C, H, W of the input of the layer; the first is 0: not known
   dq_ranks timed;                     // ranks that the times in `layer` are for

@@ -134,8 +134,10 @@ static dq_node *add_last(dq_graph *graph, dq_tucker_job *job, dq_value *between)
 dq_status dq_tucker_matrix_place(dq_graph *graph, dq_tucker_job *job, dq_error *error) {
   dq_tucker_layer *layer = job->layer;
   job->bias_before = dq_node_input(job->node, 2);
-  job->input = add_factor(graph, job, "tucker_in", job->factors.input);
-  job->core = add_factor(graph, job, "tucker_core", job->factors.core);
+  if (!job->shares) {
+    job->input = add_factor(graph, job, "tucker_in", job->factors.input);
+    job->core = add_factor(graph, job, "tucker_core", job->factors.core);
+  }
   const char *name = dq_arena_printf(graph->arena, "%s/tucker_in_output", layer->name);
   dq_value *between = name ? dq_graph_fresh_value(graph, name) : NULL;
   if (!job->input || !job->core || !between) return dq_fail_memory(error, sizeof(dq_value));

@@ -46,19 +46,30 @@ static dq_value *add_core(dq_graph *graph, const dq_tucker_job *job) {
   return core ? add_weight(graph, job->layer->name, "tucker_core", core) : NULL;
 }
 
-// Initializers of the factors: those of an earlier layer with the same weight and ranks, or new.
+static bool has_same_factors(const dq_tucker_job *a, const dq_tucker_job *b) {
+  return a->weight == b->weight && !strcmp(a->node->op_type, b->node->op_type) && a->layer->group == b->layer->group &&
+         a->product.outputs_first == b->product.outputs_first && a->product.alpha == b->product.alpha &&
+         a->layer->ranks.out == b->layer->ranks.out && a->layer->ranks.in == b->layer->ranks.in;
+}
+
+// Takes the initializers of an earlier layer with the same weight and ranks, if there is one. Factors that are fitted
+// differ, as layers read different values.
+static void share_factors(const work *w, dq_tucker_job *job) {
+  for (const dq_tucker_job *other = w->jobs; !w->original && other < job; other++)
+    if (other->core && !other->shares && has_same_factors(other, job)) {
+      job->input = other->input, job->core = other->core, job->output = other->output;
+      job->shares = true;
+      return;
+    }
+}
+
+// Initializers of the factors, unless they are shared.
 static dq_status add_weights(work *w, dq_tucker_job *job, dq_error *error) {
   const char *name = job->layer->name;
   job->bias_value = job->bias_before = dq_node_input(job->node, 2);
   if (job->bias_fitted) job->bias_value = add_weight(w->graph, name, "tucker_bias", job->bias_fitted);
   if (job->bias_fitted && !job->bias_value) return dq_fail_memory(error, sizeof(dq_value));
-  for (const dq_tucker_job *other = w->jobs; !w->original && other < job; other++)
-    if (other->core && other->weight == job->weight && other->layer->group == job->layer->group &&
-        other->transposed == job->transposed && other->layer->ranks.out == job->layer->ranks.out &&
-        other->layer->ranks.in == job->layer->ranks.in) {
-      job->input = other->input, job->core = other->core, job->output = other->output;
-      return DQ_OK;
-    }
+  if (job->shares) return DQ_OK;
   const dq_tucker2 *factors = &job->factors;
   if (factors->input) job->input = add_weight(w->graph, name, "tucker_in", factors->input);
   job->core = add_core(w->graph, job);
@@ -122,6 +133,7 @@ static bool add_convs(work *w, dq_tucker_job *job) {
 }
 
 static dq_status place(work *w, dq_tucker_job *job, dq_error *error) {
+  share_factors(w, job);
   if (job->matrix) return dq_tucker_matrix_place(w->graph, job, error);
   DQ_TRY(add_weights(w, job, error));
   if (!add_convs(w, job)) return dq_fail_memory(error, sizeof(dq_node));
@@ -301,7 +313,7 @@ static dq_status check_options(const dq_tucker_options *options, dq_error *error
 static dq_status record_origin(const work *w, dq_origin *origin, dq_error *error) {
   for (int i = 0; i < w->count; i++) {
     const dq_tucker_job *job = &w->jobs[i];
-    for (int n = 0; job->core && n < w->graph->node_count; n++) {
+    for (int n = 0; job->core && !job->shares && n < w->graph->node_count; n++) {
       const dq_node *node = w->graph->nodes[n];
       const dq_value *weight = dq_node_input(node, 1);
       bool followed = job->output || (job->bias_fitted && job->product.at.bias == DQ_NO_INPUT);

@@ -47,6 +47,28 @@ static void pruned_filters(void **state) {
   assert_true(lost < 1e-6);
 }
 
+// Two of 16 filters are zeros, and all read the sum of channels i, i + 4, i + 8 and i + 12: with a factor of the inputs
+// alone the layer costs less than with its true ranks of both modes.
+static void pruned_filters_that_cost_more_at_their_rank(void **state) {
+  network *it = *state;
+  dq_value *x = network_value(it, "x");
+  assert_int_equal(dq_graph_set_opset(it->graph, "", 13, NULL), DQ_OK);
+  network_conv(it, x, "a", 3, 16, 3, 1);
+  network_conv(it, network_value(it, "a"), "y", 16, 16, 3, 1);
+  network_finish(it);
+  const dq_tensor *weight = dq_graph_find(it->graph, "y")->producer->inputs[1]->constant;
+  float *elements = weight->data;
+  for (int64_t i = 0; i < 16 * 16 * 9; i++)
+    elements[i] = i < 14 * 16 * 9 ? elements[i / (16 * 9) * (16 * 9) + i % (4 * 9)] : 0;
+  const dq_tucker_options options = {.macs_share = 0.42, .multiple = 1, .context = &it->context};
+  dq_tucker_report report;
+  assert_int_equal(dq_tucker_apply(it->graph, &options, &report, NULL), DQ_OK);
+  const dq_tucker_layer *layer = &report.layers[report.count - 1];
+  assert_int_equal(layer->ranks.in, 4);
+  assert_int_equal(layer->ranks.out, 16); // 9 * 4 * 16 products, 9 * 4 * 14 + 14 * 16 with a factor
+  assert_true(layer->error < 1e-6);
+}
+
 static void pruned_filters_of_few_channels(void **state) {
   double lost;
   start_network(*state, 0);
@@ -67,6 +89,7 @@ static void few_channels_as_a_last_resort(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(pruned_filters),
+      TEST(pruned_filters_that_cost_more_at_their_rank),
       TEST(pruned_filters_of_few_channels),
       TEST(few_channels_as_a_last_resort),
   };

@@ -70,6 +70,33 @@ static void matrices(void **state) {
   }
 }
 
+// A chain of products with one matrix. Equal operators share the factors; another operator, side or alpha has its own.
+static void shared_matrix(void **state) {
+  (void)state;
+  dq_graph *graph = graph_of_product(13);
+  dq_tensor *tensor = dq_tensor_new(graph->arena, DQ_F32, 2, (int64_t[]){8, 8});
+  for (int64_t i = 0; i < 64; i++) ((float *)tensor->data)[i] = element(i / 8, i % 8);
+  dq_value *w = dq_graph_add_constant(graph, "w", tensor), *value = graph->inputs[0];
+  for (int n = 0; n < 8; n++) { // in pairs: MatMul, Gemm, with transB, with alpha
+    dq_value *inputs[] = {value, w};
+    value = n < 7 ? dq_graph_fresh_value(graph, "between") : graph->outputs[0];
+    value->type = DQ_F32;
+    dq_node *node = dq_graph_add_node(graph, n, n < 2 ? "MatMul" : "Gemm", "", 2, inputs, 1, &value);
+    if (n >= 4 && n < 6) dq_node_set_int(graph, node, "transB", 1);
+    if (n >= 6) dq_node_set_float(graph, node, "alpha", 2);
+  }
+  const dq_tucker_options options = {.rule = DQ_RANK_RATIO, .parameter = 0.25, .multiple = 1, .matrices = true};
+  dq_tucker_report report;
+  assert_int_equal(dq_graph_index(graph, false, NULL), DQ_OK);
+  assert_int_equal(dq_tucker_apply(graph, &options, &report, NULL), DQ_OK);
+  assert_int_equal(report.decomposed, 8);
+  assert_int_equal(graph->node_count, 16);
+  assert_int_equal(graph->initializer_count, 4 * 2);
+  for (int n = 0; n < 16; n += 4)
+    for (int i = 0; i < 2; i++) assert_ptr_equal(graph->nodes[n + i]->inputs[1], graph->nodes[n + 2 + i]->inputs[1]);
+  dq_graph_free(graph);
+}
+
 // In opsets 7 to 10 a Gemm has three operands.
 static void gemm_of_old_opsets(void **state) {
   (void)state;
@@ -85,6 +112,7 @@ static void gemm_of_old_opsets(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(matrices), cmocka_unit_test(gemm_of_old_opsets)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(matrices), cmocka_unit_test(shared_matrix),
+                                     cmocka_unit_test(gemm_of_old_opsets)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
