@@ -11,6 +11,7 @@ typedef struct dq_trials {
   dq_int8_input in; // of trials: that of the job with its pictures in the order of trials
   dq_evaluator evaluator;
   dq_score now, best;                 // of the trial that ran, of the best setting so far
+  uint64_t hash, best_hash;           // of their networks (dq_origin_hash); 0: not known
   bool as_file;                       // trials have the ranges of all pictures
   dq_verdict verdict;                 // of the trial that ran
   dq_calibration_table table, judged; // of the trial that ran, of that of the report's verdict; in the arena of the job

@@ -354,6 +354,39 @@ static void replaying_gives_the_same_graph(void **state) {
   dq_graph_free(again);
 }
 
+typedef struct work_done {
+  int trials, judged; // trials that were reported, pictures that judged
+} work_done;
+
+static void count_trials(void *user, dq_severity severity, const char *text) {
+  (void)severity;
+  if (!strncmp(text, "trial: ", 7)) ((work_done *)user)->trials++;
+}
+
+static void count_judged(void *user, const char *what, int64_t done, int64_t total) {
+  (void)total;
+  if (done > 0 && strstr(what, "judging")) ((work_done *)user)->judged++;
+}
+
+// A trial whose setting changes nothing is not run again: the percentile 100 is that of min-max.
+static void trials_of_the_same_network_are_run_once(void **state) {
+  network *it = *state;
+  network_build(it);
+  work_done done = {0};
+  dq_context context = it->context;
+  context.message = count_trials, context.progress = count_judged, context.user = &done;
+  dq_int8_options options = dq_int8_defaults();
+  options.equalize = options.bias_absorption = options.range_search = DQ_CHOOSE_OFF;
+  options.bias_correction = DQ_CHOOSE_ON;
+  options.percentile = 100;
+  dq_int8_report report;
+  dq_error error;
+  assert_int_equal(dq_int8_apply(it->graph, it->data, &options, &report, &context, &error), DQ_OK);
+  const int pictures = (int)report.verdict.pictures;
+  assert_true(pictures > 0 && done.trials > 1);
+  assert_true(done.judged < pictures * (done.trials + 1)); // and once in float
+}
+
 static void missing_values_are_named(void **state) {
   network *it = *state;
   network_build(it);
@@ -416,6 +449,7 @@ int main(void) {
       TEST(silu_is_scaled_for_depthwise_only),
       TEST(a_memory_observes_what_it_lacks),
       TEST(a_memory_observes_in_runs_of_others),
+      TEST(trials_of_the_same_network_are_run_once),
       TEST(outputs_are_never_scaled),
       TEST(unknown_sites_are_refused),
       TEST(bias_shift_by_hand),
