@@ -18,28 +18,51 @@ static dq_status load_weight(dq_fit_problem *p, const dq_moments *m, const dq_te
   return DQ_OK;
 }
 
+// A part of the moments in double precision.
+static dq_status widen(dq_matrix *to, dq_matrix_f32 from, dq_arena *arena, dq_error *error) {
+  DQ_TRY(dq_fit_new_matrix(to, from.rows, from.columns, arena, error));
+  dq_fit_widen(&from, to);
+  return DQ_OK;
+}
+
 static dq_status open_problem(dq_fit_problem *p, const dq_moments *m, const dq_tensor *weight, int64_t group,
                               dq_arena *arena, dq_error *error) {
   int64_t patch = dq_moments_patch(m), last = m->size - 1;
+  dq_matrix means;
   *p = (dq_fit_problem){.taps = m->taps, .in = m->in, .out = m->out, .patch = patch, .arena = arena};
   p->xx = dq_moments_view(m, group, 0, patch, 0, patch);
-  p->xt = dq_moments_view(m, group, 0, patch, patch, m->out);
-  p->tt = dq_moments_view(m, group, patch, m->out, patch, m->out);
-  p->x_mean = dq_moments_view(m, group, last, 1, 0, last).data;
+  DQ_TRY(widen(&p->xt, dq_moments_view(m, group, 0, patch, patch, m->out), arena, error));
+  DQ_TRY(widen(&p->tt, dq_moments_view(m, group, patch, m->out, patch, m->out), arena, error));
+  DQ_TRY(widen(&means, dq_moments_view(m, group, last, 1, 0, last), arena, error));
+  p->x_mean = means.data;
   p->t_mean = p->x_mean + patch;
   return load_weight(p, m, weight, group, error);
 }
 
-static void add_ridge(const dq_fit_problem *p) {
-  double ridge = DQ_FIT_RIDGE * dq_fit_trace(&p->xx) / (double)p->patch;
-  if (!(ridge > 0)) ridge = 1; // an input that never changes
-  for (int64_t i = 0; i < p->patch; i++) p->xx.data[i * p->xx.stride + i] += ridge;
+static double ridge_of(const dq_matrix_f32 *xx) {
+  double trace = 0;
+  for (int64_t i = 0; i < xx->rows; i++) trace += (double)xx->data[i * xx->stride + i];
+  const double ridge = DQ_FIT_RIDGE * trace / (double)xx->rows;
+  return ridge > 0 ? ridge : 1; // 0: an input that never changes
+}
+
+// Changes the covariances in the moments of the group.
+static dq_status add_ridge(const dq_fit_problem *p, const dq_moments *m, int64_t group, dq_error *error) {
+  const double ridge = ridge_of(&p->xx);
+  const dq_matrix_f32 xt = dq_moments_view(m, group, 0, p->patch, p->patch, p->out);
+  const dq_matrix_f32 tt = dq_moments_view(m, group, p->patch, p->out, p->patch, p->out);
+  dq_matrix scaled;
+  DQ_TRY(dq_fit_new_matrix(&scaled, p->out, p->patch, p->arena, error));
+  for (int64_t i = 0; i < p->patch; i++) p->xx.data[i * p->xx.stride + i] += (float)ridge;
   for (int64_t o = 0; o < p->out; o++)
-    for (int64_t i = 0; i < p->patch; i++) p->xt.data[i * p->xt.stride + o] += ridge * p->weight.data[o * p->patch + i];
-  for (int64_t a = 0; a < p->out; a++)
-    for (int64_t b = 0; b < p->out; b++)
-      for (int64_t i = 0; i < p->patch; i++)
-        p->tt.data[a * p->tt.stride + b] += ridge * p->weight.data[a * p->patch + i] * p->weight.data[b * p->patch + i];
+    for (int64_t i = 0; i < p->patch; i++) {
+      scaled.data[o * p->patch + i] = ridge * p->weight.data[o * p->patch + i];
+      p->xt.data[i * p->out + o] += scaled.data[o * p->patch + i];
+    }
+  DQ_TRY(dq_matrix_multiply(false, &scaled, true, &p->weight, 1, &p->tt, error));
+  dq_fit_narrow(&p->xt, &xt);
+  dq_fit_narrow(&p->tt, &tt);
+  return DQ_OK;
 }
 
 dq_status dq_fit_prepare(dq_moments *moments, const dq_tensor *weight, dq_error *error) {
@@ -48,7 +71,7 @@ dq_status dq_fit_prepare(dq_moments *moments, const dq_tensor *weight, dq_error 
   for (int64_t g = 0; status == DQ_OK && g < moments->group; g++) {
     dq_fit_problem p;
     status = open_problem(&p, moments, weight, g, arena, error);
-    if (status == DQ_OK) add_ridge(&p);
+    if (status == DQ_OK) status = add_ridge(&p, moments, g, error);
   }
   dq_arena_free(arena);
   return status;
@@ -74,21 +97,53 @@ typedef struct regression {
   dq_matrix lower, half;
 } regression;
 
+// What reduce_block needs beside its result.
+typedef struct block_workspace {
+  dq_matrix block, once, both; // in x in, ranks x in, ranks x ranks
+} block_workspace;
+
+// V times the covariances between the kernel positions s and t, times V^T, into the rows and columns (channel, s) and
+// (channel, t) of `lower` and, mirrored, the other way round.
+static dq_status reduce_block(const dq_fit_problem *p, const dq_matrix *v, int64_t s, int64_t t,
+                              const block_workspace *w, const dq_matrix *lower, dq_error *error) {
+  const dq_matrix_f32 from = {p->in, p->in, p->xx.stride, p->xx.data + s * p->in * p->xx.stride + t * p->in};
+  dq_fit_widen(&from, &w->block);
+  DQ_TRY(dq_matrix_multiply(false, v, false, &w->block, 0, &w->once, error));
+  DQ_TRY(dq_matrix_multiply(false, &w->once, true, v, 0, &w->both, error));
+  for (int64_t a = 0; a < v->rows; a++)
+    for (int64_t b = 0; b < v->rows; b++) {
+      const int64_t row = a * p->taps + s, column = b * p->taps + t;
+      lower->data[row * lower->stride + column] = lower->data[column * lower->stride + row] =
+          w->both.data[a * v->rows + b];
+    }
+  return DQ_OK;
+}
+
+// The covariance of the reduced patches, a pair of kernel positions at a time.
+static dq_status reduce_covariance(const dq_fit_problem *p, const dq_matrix *v, const dq_matrix *lower,
+                                   dq_error *error) {
+  block_workspace w;
+  dq_arena *arena = dq_arena_beside(p->arena);
+  if (!arena) return dq_fail_memory(error, sizeof(double));
+  dq_status status = dq_fit_new_matrix(&w.block, p->in, p->in, arena, error);
+  if (status == DQ_OK) status = dq_fit_new_matrix(&w.once, v->rows, p->in, arena, error);
+  if (status == DQ_OK) status = dq_fit_new_matrix(&w.both, v->rows, v->rows, arena, error);
+  for (int64_t s = 0; status == DQ_OK && s < p->taps; s++)
+    for (int64_t t = s; status == DQ_OK && t < p->taps; t++) status = reduce_block(p, v, s, t, &w, lower, error);
+  dq_arena_free(arena);
+  return status;
+}
+
 // v NULL: the patches as they are.
 static dq_status regress(const dq_fit_problem *p, const dq_matrix *v, regression *r, dq_error *error) {
   int64_t n = v ? v->rows * p->taps : p->patch;
   DQ_TRY(dq_fit_new_matrix(&r->lower, n, n, p->arena, error));
   DQ_TRY(dq_fit_new_matrix(&r->half, n, p->out, p->arena, error));
   if (v) {
-    dq_matrix once, transposed;
-    DQ_TRY(dq_fit_new_matrix(&once, n, p->patch, p->arena, error));
-    DQ_TRY(dq_fit_new_matrix(&transposed, p->patch, n, p->arena, error));
-    DQ_TRY(reduce(p, v, &p->xx, &once, error));
-    dq_fit_transpose(&once, &transposed);
-    DQ_TRY(reduce(p, v, &transposed, &r->lower, error));
+    DQ_TRY(reduce_covariance(p, v, &r->lower, error));
     DQ_TRY(reduce(p, v, &p->xt, &r->half, error));
   } else {
-    dq_matrix_copy(&p->xx, &r->lower);
+    dq_fit_widen(&p->xx, &r->lower);
     dq_matrix_copy(&p->xt, &r->half);
   }
   DQ_TRY(dq_cholesky(&r->lower, error));
@@ -115,22 +170,21 @@ static dq_status explained(const dq_fit_problem *p, const regression *r, int64_t
 
 static dq_status add_errors(const dq_fit_problem *p, dq_fit_table *table, dq_error *error) {
   dq_matrix basis, covariance;
-  regression reduced, whole;
+  regression reduced;
   double *values = DQ_NEW_ARRAY(p->arena, p->out, double);
   if (!values) return dq_fail_memory(error, (size_t)p->out * sizeof(double));
   DQ_TRY(dq_fit_input_basis(p, &basis, error));
   DQ_TRY(regress(p, &basis, &reduced, error));
-  DQ_TRY(regress(p, NULL, &whole, error));
   DQ_TRY(dq_fit_new_matrix(&covariance, p->out, p->out, p->arena, error));
   int64_t done = 0;
   for (int64_t i = 0; i < table->in_count; i++) {
-    bool is_whole = i == table->in_count - 1;
-    int64_t rows = is_whole ? p->patch : table->in_ranks[i] * p->taps;
-    if (is_whole) {
+    int64_t rows = table->in_ranks[i] * p->taps;
+    if (rows > basis.rows * p->taps) { // directions that no weight reads, but whose covariance counts
+      DQ_TRY(regress(p, NULL, &reduced, error));
       done = 0;
       memset(covariance.data, 0, (size_t)(p->out * p->out) * sizeof(double));
     }
-    DQ_TRY(explained(p, is_whole ? &whole : &reduced, done, rows, &covariance, values, error));
+    DQ_TRY(explained(p, &reduced, done, rows, &covariance, values, error));
     done = rows;
     double left = dq_fit_trace(&p->tt);
     for (int64_t a = 0; a < p->out; a++) {
@@ -184,8 +238,8 @@ dq_status dq_fit_errors(dq_fit_table *table, const dq_moments *moments, const dq
 
 // ---- Factors ----
 
-// U and G for the V of `f`.
-static dq_status regress_factors(const dq_fit_problem *p, dq_fit_factors *f, dq_error *error) {
+static dq_status regress_step(const dq_fit_problem *p, void *factors, dq_error *error) {
+  dq_fit_factors *f = factors;
   regression r;
   dq_matrix covariance;
   double *values = DQ_NEW_ARRAY(p->arena, p->out, double);
@@ -205,6 +259,11 @@ static dq_status regress_factors(const dq_fit_problem *p, dq_fit_factors *f, dq_
   memcpy(f->u.data, covariance.data, (size_t)(f->rank_out * p->out) * sizeof(double));
   DQ_TRY(dq_solve_triangular(&r.lower, true, &r.half, error));
   return dq_matrix_multiply(false, &f->u, true, &r.half, 0, &f->g, error);
+}
+
+// U and G for the V of `f`.
+static dq_status regress_factors(const dq_fit_problem *p, dq_fit_factors *f, dq_error *error) {
+  return dq_fit_beside(p, regress_step, f, error);
 }
 
 static dq_status solve_group(const dq_fit_problem *p, dq_fit_factors *f, int rounds, dq_error *error) {

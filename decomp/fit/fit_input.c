@@ -15,7 +15,8 @@ static void channel_covariance(const dq_fit_problem *p, const dq_matrix *covaria
   for (int64_t t = 0; t < p->taps; t++)
     for (int64_t i = 0; i < p->in; i++)
       for (int64_t j = 0; j < p->in; j++)
-        covariance->data[i * p->in + j] += p->xx.data[(t * p->in + i) * p->xx.stride + t * p->in + j] / (double)p->taps;
+        covariance->data[i * p->in + j] +=
+            (double)p->xx.data[(t * p->in + i) * p->xx.stride + t * p->in + j] / (double)p->taps;
 }
 
 // C^power of a symmetric positive semidefinite matrix by its eigenvalues; those below 1e-12 of the
@@ -36,9 +37,9 @@ static dq_status power(const dq_matrix *c, double exponent, const dq_matrix *res
   return dq_matrix_multiply(true, &vectors, false, &scaled, 0, result, error);
 }
 
-// Rows of `basis` (count x in): directions of the input channels by falling contribution to the
-// answers, were the kernel positions not correlated.
-dq_status dq_fit_input_basis(const dq_fit_problem *p, dq_matrix *basis, dq_error *error) {
+// Rows of the basis (count x in): directions of the input channels by falling contribution to the answers, were the
+// kernel positions not correlated.
+static dq_status find_basis(const dq_fit_problem *p, void *basis, dq_error *error) {
   dq_matrix covariance, root, inverse, unfolding, weighted, vectors;
   int64_t columns = p->out * p->taps, count = dq_min_i64(p->in, columns);
   DQ_TRY(dq_fit_new_matrix(&covariance, p->in, p->in, p->arena, error));
@@ -47,7 +48,6 @@ dq_status dq_fit_input_basis(const dq_fit_problem *p, dq_matrix *basis, dq_error
   DQ_TRY(dq_fit_new_matrix(&unfolding, p->in, columns, p->arena, error));
   DQ_TRY(dq_fit_new_matrix(&weighted, p->in, columns, p->arena, error));
   DQ_TRY(dq_fit_new_matrix(&vectors, count, p->in, p->arena, error));
-  DQ_TRY(dq_fit_new_matrix(basis, count, p->in, p->arena, error));
   double *values = DQ_NEW_ARRAY(p->arena, count, double);
   if (!values) return dq_fail_memory(error, (size_t)count * sizeof(double));
   channel_covariance(p, &covariance);
@@ -58,6 +58,11 @@ dq_status dq_fit_input_basis(const dq_fit_problem *p, dq_matrix *basis, dq_error
   DQ_TRY(dq_matrix_multiply(false, &root, false, &unfolding, 0, &weighted, error));
   DQ_TRY(dq_left_singular(p->in, columns, weighted.data, vectors.data, values, error));
   return dq_matrix_multiply(false, &vectors, false, &inverse, 0, basis, error);
+}
+
+dq_status dq_fit_input_basis(const dq_fit_problem *p, dq_matrix *basis, dq_error *error) {
+  DQ_TRY(dq_fit_new_matrix(basis, dq_min_i64(p->in, p->out * p->taps), p->in, p->arena, error));
+  return dq_fit_beside(p, find_basis, basis, error);
 }
 
 dq_status dq_fit_whiten(const dq_fit_problem *p, dq_fit_factors *f, dq_error *error) {
@@ -93,6 +98,7 @@ typedef struct descent {
   dq_matrix g;                 // (rank_out, taps) x rank_in
   dq_matrix left, right;       // inverses of g^T g and of the channels' covariance
   dq_matrix expanded, product; // rank_out x patch
+  dq_matrix_f32 narrow[2];     // the same in float32
   dq_matrix half;              // rank_in x in
 } descent;
 
@@ -122,6 +128,11 @@ static dq_status open_descent(descent *d, const dq_fit_problem *p, const dq_fit_
   DQ_TRY(dq_fit_new_matrix(&d->g, f->rank_out * p->taps, f->rank_in, p->arena, error));
   DQ_TRY(dq_fit_new_matrix(&d->expanded, f->rank_out, p->patch, p->arena, error));
   DQ_TRY(dq_fit_new_matrix(&d->product, f->rank_out, p->patch, p->arena, error));
+  for (int i = 0; i < 2; i++) {
+    float *data = DQ_NEW_ARRAY(p->arena, f->rank_out * p->patch, float);
+    if (!data) return dq_fail_memory(error, (size_t)(f->rank_out * p->patch) * sizeof *data);
+    d->narrow[i] = (dq_matrix_f32){f->rank_out, p->patch, p->patch, data};
+  }
   DQ_TRY(dq_fit_new_matrix(&d->half, f->rank_in, p->in, p->arena, error));
   DQ_TRY(dq_fit_new_matrix(&inner, f->rank_in, f->rank_in, p->arena, error));
   DQ_TRY(dq_fit_new_matrix(&covariance, p->in, p->in, p->arena, error));
@@ -145,7 +156,9 @@ static dq_status fold(const descent *d, const dq_matrix *wide, const dq_matrix *
 static dq_status apply(const descent *d, const dq_matrix *v, const dq_matrix *result, dq_error *error) {
   dq_matrix rows = dq_fit_matrix(d->f->rank_out * d->p->taps, d->p->in, d->expanded.data);
   DQ_TRY(dq_matrix_multiply(false, &d->g, false, v, 0, &rows, error));
-  DQ_TRY(dq_matrix_multiply(false, &d->expanded, false, &d->p->xx, 0, &d->product, error));
+  dq_fit_narrow(&d->expanded, &d->narrow[0]);
+  DQ_TRY(dq_matrix_multiply_f32(false, &d->narrow[0], false, &d->p->xx, 0, &d->narrow[1], error));
+  dq_fit_widen(&d->narrow[1], &d->product);
   return fold(d, &d->product, result, error);
 }
 
@@ -175,7 +188,8 @@ static dq_status residual(const descent *d, const dq_matrix *result, const dq_ma
   return DQ_OK;
 }
 
-dq_status dq_fit_improve_input(const dq_fit_problem *p, dq_fit_factors *f, dq_error *error) {
+static dq_status improve(const dq_fit_problem *p, void *factors, dq_error *error) {
+  dq_fit_factors *f = factors;
   descent d;
   dq_matrix left, direction, image, scaled;
   DQ_TRY(open_descent(&d, p, f, error));
@@ -198,4 +212,8 @@ dq_status dq_fit_improve_input(const dq_fit_problem *p, dq_fit_factors *f, dq_er
     size = next;
   }
   return DQ_OK;
+}
+
+dq_status dq_fit_improve_input(const dq_fit_problem *p, dq_fit_factors *f, dq_error *error) {
+  return dq_fit_beside(p, improve, f, error);
 }

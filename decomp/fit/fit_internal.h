@@ -9,7 +9,8 @@
 // The problem of one group: patches x, responses t.
 typedef struct dq_fit_problem {
   int64_t taps, in, out, patch;  // kernel positions; input and output channels; taps * in
-  dq_matrix xx, xt, tt;          // covariances: patch x patch, patch x out, out x out
+  dq_matrix_f32 xx;              // covariances of the patches, patch x patch: those of the moments
+  dq_matrix xt, tt;              // covariances: patch x out, out x out
   dq_matrix weight;              // out x patch
   const double *x_mean, *t_mean; // [patch], [out]
   dq_arena *arena;
@@ -23,6 +24,11 @@ typedef struct dq_fit_factors {
   dq_matrix g;          // rank_out x (rank_in, taps)
   double unexplained;   // variance of the responses that the factors miss, in the units of the trace of tt
 } dq_fit_factors;
+
+// Calls step(p, argument) with an arena of its own in place of p->arena, which is freed: what one step of the fit needs
+// does not add up over the steps.
+typedef dq_status dq_fit_step(const dq_fit_problem *p, void *argument, dq_error *error);
+dq_status dq_fit_beside(const dq_fit_problem *p, dq_fit_step *step, void *argument, dq_error *error);
 
 // fit_input.c: creates *basis, of min(in, out * taps) x in: its rows are directions of the input channels, in
 // descending order of what they would contribute to the responses if the kernel positions were not correlated.
@@ -41,6 +47,9 @@ dq_status dq_fit_whiten(const dq_fit_problem *p, dq_fit_factors *f, dq_error *er
 dq_matrix dq_fit_matrix(int64_t rows, int64_t columns, double *data);
 dq_status dq_fit_new_matrix(dq_matrix *m, int64_t rows, int64_t columns, dq_arena *arena, dq_error *error);
 // Stores the transpose of `from` in `to`, a matrix of from->columns x from->rows that does not overlap.
+// Copies the elements of a matrix of float32 into one of the same size, and the other way round.
+void dq_fit_widen(const dq_matrix_f32 *from, const dq_matrix *to);
+void dq_fit_narrow(const dq_matrix *from, const dq_matrix_f32 *to);
 void dq_fit_transpose(const dq_matrix *from, const dq_matrix *to);
 double dq_fit_trace(const dq_matrix *m); // sum of the diagonal of a square matrix
 

@@ -11,6 +11,15 @@ dq_status dq_fit_new_matrix(dq_matrix *m, int64_t rows, int64_t columns, dq_aren
   return m->data ? DQ_OK : dq_fail_memory(error, (size_t)(rows * columns) * sizeof(double));
 }
 
+dq_status dq_fit_beside(const dq_fit_problem *p, dq_fit_step *step, void *argument, dq_error *error) {
+  dq_fit_problem beside = *p;
+  beside.arena = dq_arena_beside(p->arena);
+  if (!beside.arena) return dq_fail_memory(error, sizeof(double));
+  dq_status status = step(&beside, argument, error);
+  dq_arena_free(beside.arena);
+  return status;
+}
+
 void dq_fit_transpose(const dq_matrix *from, const dq_matrix *to) {
   enum { BLOCK = 32 };
   for (int64_t top = 0; top < from->rows; top += BLOCK)
@@ -18,6 +27,17 @@ void dq_fit_transpose(const dq_matrix *from, const dq_matrix *to) {
       for (int64_t r = top; r < dq_min_i64(top + BLOCK, from->rows); r++)
         for (int64_t c = left; c < dq_min_i64(left + BLOCK, from->columns); c++)
           to->data[c * to->stride + r] = from->data[r * from->stride + c];
+}
+
+void dq_fit_widen(const dq_matrix_f32 *from, const dq_matrix *to) {
+  for (int64_t r = 0; r < from->rows; r++)
+    for (int64_t c = 0; c < from->columns; c++)
+      to->data[r * to->stride + c] = (double)from->data[r * from->stride + c];
+}
+
+void dq_fit_narrow(const dq_matrix *from, const dq_matrix_f32 *to) {
+  for (int64_t r = 0; r < from->rows; r++)
+    for (int64_t c = 0; c < from->columns; c++) to->data[r * to->stride + c] = (float)from->data[r * from->stride + c];
 }
 
 double dq_fit_trace(const dq_matrix *m) {

@@ -11,12 +11,12 @@ static bool count_sums(const int64_t dims[4], int64_t group, int64_t *size, int6
   int64_t square;
   return dq_mul_i64(dims[1], dims[2] * dims[3], size) && dq_add_i64(*size, dims[0] / group + 1, size) &&
          dq_mul_i64(*size, *size, &square) && dq_mul_i64(square, group, count) &&
-         *count < INT64_MAX / (int64_t)sizeof(double);
+         *count < INT64_MAX / (int64_t)sizeof(float);
 }
 
 size_t dq_moments_bytes(const int64_t dims[4], int64_t group) {
   int64_t size, count;
-  return count_sums(dims, group, &size, &count) ? (size_t)count * sizeof(double) : SIZE_MAX;
+  return count_sums(dims, group, &size, &count) ? (size_t)count * sizeof(float) : SIZE_MAX;
 }
 
 dq_status dq_moments_init(dq_moments *moments, const int64_t dims[4], int64_t group, dq_arena *arena, dq_error *error) {
@@ -29,15 +29,31 @@ dq_status dq_moments_init(dq_moments *moments, const int64_t dims[4], int64_t gr
                           .budget = dq_arena_budget(arena)};
   if (!count_sums(dims, group, &size, &count)) return dq_fail_memory(error, SIZE_MAX);
   moments->size = size;
-  moments->sums = DQ_NEW_ARRAY(arena, count, double);
-  return moments->sums ? DQ_OK : dq_fail_memory(error, (size_t)count * sizeof(double));
+  moments->sums = DQ_NEW_ARRAY(arena, count, float);
+  moments->shift = DQ_NEW_ARRAY(arena, group * size, float);
+  return moments->sums && moments->shift ? DQ_OK : dq_fail_memory(error, (size_t)count * sizeof(float));
 }
 
 typedef struct addition {
   dq_moments *moments;
   int64_t rows, panels;
-  double *vectors;
+  float *vectors;
 } addition;
+
+// The mean of the first vectors: sums of what is left of all others lose little of their differences.
+static void choose_shift(const dq_moments *m, int64_t rows, const float *vectors) {
+  for (int64_t i = 0; i < m->group * m->size; i++) {
+    double sum = 0;
+    if (i % m->size == m->size - 1) continue;
+    for (int64_t r = 0; r < rows; r++) sum += (double)vectors[r * m->group * m->size + i];
+    m->shift[i] = (float)(sum / (double)rows);
+  }
+}
+
+static void subtract_shift(const dq_moments *m, int64_t rows, float *vectors) {
+  for (int64_t r = 0; r < rows; r++)
+    for (int64_t i = 0; i < m->group * m->size; i++) *vectors++ -= m->shift[i];
+}
 
 // One panel of columns of one group's matrix, down to its diagonal block.
 static void add_panel(void *argument, int64_t index, int thread) {
@@ -46,16 +62,18 @@ static void add_panel(void *argument, int64_t index, int thread) {
   const dq_moments *m = work->moments;
   int64_t group = index / work->panels, first = index % work->panels * PANEL;
   int64_t width = dq_min_i64(PANEL, m->size - first);
-  dq_matrix left = {work->rows, first + width, m->group * m->size, work->vectors + group * m->size};
-  dq_matrix right = {work->rows, width, left.stride, left.data + first};
-  dq_matrix sums = dq_moments_view(m, group, 0, first + width, first, width);
-  dq_matrix_multiply(true, &left, false, &right, 1, &sums, NULL); // sizes were checked
+  dq_matrix_f32 left = {work->rows, first + width, m->group * m->size, work->vectors + group * m->size};
+  dq_matrix_f32 right = {work->rows, width, left.stride, left.data + first};
+  dq_matrix_f32 sums = dq_moments_view(m, group, 0, first + width, first, width);
+  dq_matrix_multiply_f32(true, &left, false, &right, 1, &sums, NULL); // sizes were checked
 }
 
-dq_status dq_moments_add(dq_moments *moments, int64_t rows, double *vectors, const dq_context *context,
+dq_status dq_moments_add(dq_moments *moments, int64_t rows, float *vectors, const dq_context *context,
                          dq_error *error) {
   if (moments->group * moments->size > INT32_MAX)
     return dq_fail(error, DQ_UNSUPPORTED, "patches of %lld elements are too large", (long long)moments->size);
+  if (!moments->rows && rows) choose_shift(moments, rows, vectors);
+  subtract_shift(moments, rows, vectors);
   addition work = {moments, rows, (moments->size + PANEL - 1) / PANEL, vectors};
   dq_pool_run(context ? context->pool : NULL, moments->group * work.panels, add_panel, &work);
   moments->rows += rows;
@@ -63,22 +81,23 @@ dq_status dq_moments_add(dq_moments *moments, int64_t rows, double *vectors, con
 }
 
 dq_status dq_moments_centre(dq_moments *moments, dq_error *error) {
-  int64_t last = moments->size - 1;
+  const int64_t last = moments->size - 1;
+  const double rows = (double)moments->rows;
   if (!moments->rows)
     return dq_fail(error, DQ_BAD_INPUT, "the layer did not run on any picture, so that nothing can be fitted");
   for (int64_t g = 0; g < moments->group; g++) {
-    double *all = moments->sums + g * moments->size * moments->size;
-    double *means = all + last * moments->size;
-    for (int64_t c = 0; c <= last; c++) means[c] = all[c * moments->size + last] / (double)moments->rows;
+    float *all = moments->sums + g * moments->size * moments->size, *means = all + last * moments->size;
+    const float *shift = moments->shift + g * moments->size;
+    for (int64_t c = 0; c <= last; c++) means[c] = (float)((double)all[c * moments->size + last] / rows);
     for (int64_t r = 0; r < last; r++)
       for (int64_t c = r; c < last; c++) {
-        double *value = &all[r * moments->size + c];
-        *value = *value / (double)moments->rows - means[r] * means[c];
+        float *value = &all[r * moments->size + c];
+        *value = (float)((double)*value / rows - (double)means[r] * (double)means[c]);
         if (!isfinite(*value))
           return dq_fail(error, DQ_BAD_INPUT, "the input or the response of the layer has NaN or infinity on the data");
         all[c * moments->size + r] = *value;
       }
-    for (int64_t r = 0; r < last; r++) all[r * moments->size + last] = means[r];
+    for (int64_t r = 0; r < last; r++) means[r] += shift[r], all[r * moments->size + last] = means[r];
   }
   return DQ_OK;
 }

@@ -15,9 +15,11 @@ typedef struct dq_moments {
   int64_t kernel[2], taps; // height and width, and their product
   int64_t size;            // elements of z: taps * in + out + 1
   int64_t rows;            // number of vectors of each group that were added
-  double *sums;            // [group][size][size]: sums of z z^T, the upper triangle only; covariances after
-                           // dq_moments_centre
-  dq_budget *budget;       // of the arena of `sums`
+  // [group][size][size]: sums of (z - shift) (z - shift)^T, the upper triangle only; covariances after
+  // dq_moments_centre. Sums of float32 have relative errors of some 1e-6 (docs/NUMERICS.md).
+  float *sums;
+  float *shift;      // [group][size]: the mean of the vectors that were added first, 0 for the last element
+  dq_budget *budget; // of the arena of `sums`
 } dq_moments;
 
 // Opens moments of zero in the arena. `dims` are those of the weight: o of all groups, i of one group, kernel height
@@ -26,9 +28,9 @@ dq_status dq_moments_init(dq_moments *moments, const int64_t dims[4], int64_t gr
 // The bytes that dq_moments_init allocates; SIZE_MAX when their number does not fit size_t.
 size_t dq_moments_bytes(const int64_t dims[4], int64_t group);
 
-// Adds `rows` vectors; vector r of group g begins at vectors + (r * group + g) * moments->size. The result does not
-// depend on the number of threads of `context`. DQ_UNSUPPORTED: group * size is above INT32_MAX.
-dq_status dq_moments_add(dq_moments *moments, int64_t rows, double *vectors, const dq_context *context,
+// Adds `rows` vectors; vector r of group g begins at vectors + (r * group + g) * moments->size. The shift is subtracted
+// from them where they are. The result does not depend on the number of threads of `context`. DQ_UNSUPPORTED: group * size is above INT32_MAX.
+dq_status dq_moments_add(dq_moments *moments, int64_t rows, float *vectors, const dq_context *context,
                          dq_error *error);
 
 // Converts the sums into covariances, as full symmetric matrices, whose last row and column become the means, and 1 in
@@ -38,9 +40,9 @@ dq_status dq_moments_add(dq_moments *moments, int64_t rows, double *vectors, con
 dq_status dq_moments_centre(dq_moments *moments, dq_error *error);
 
 // A view of `rows` x `columns` elements of the matrix of a group, from (row, column) on.
-static inline dq_matrix dq_moments_view(const dq_moments *m, int64_t group, int64_t row, int64_t rows, int64_t column,
-                                        int64_t columns) {
-  return (dq_matrix){rows, columns, m->size, m->sums + (group * m->size + row) * m->size + column};
+static inline dq_matrix_f32 dq_moments_view(const dq_moments *m, int64_t group, int64_t row, int64_t rows,
+                                            int64_t column, int64_t columns) {
+  return (dq_matrix_f32){rows, columns, m->size, m->sums + (group * m->size + row) * m->size + column};
 }
 // The number of elements of a patch.
 static inline int64_t dq_moments_patch(const dq_moments *m) { return m->taps * m->in; }

@@ -4,6 +4,7 @@
 
 #include "lib/base/random.h"
 #include "lib/base/sizes.h"
+#include "lib/kernels/conv/conv.h"
 #include "lib/session/batch.h"
 #include "lib/ops/window.h"
 
@@ -12,7 +13,7 @@ typedef struct watched {
   const dq_response_site *site;
   dq_window window;
   int64_t rows, *positions; // batch x rows
-  double *vectors;          // batch x rows x group x size
+  float *vectors;           // batch x rows x group x size
 } watched;
 
 // A network that runs.
@@ -61,12 +62,12 @@ static dq_status open_window(watched *w, const dq_tensor *input, const measureme
   w->rows = dq_min_i64(output_positions(&w->window), DQ_RESPONSE_POSITIONS);
   int64_t count = m->batch * vector_count(w);
   w->positions = DQ_NEW_ARRAY(m->arena, m->batch * w->rows, int64_t);
-  w->vectors = DQ_NEW_ARRAY(m->arena, count, double);
-  return w->positions && w->vectors ? DQ_OK : dq_fail_memory(error, (size_t)count * sizeof(double));
+  w->vectors = DQ_NEW_ARRAY(m->arena, count, float);
+  return w->positions && w->vectors ? DQ_OK : dq_fail_memory(error, (size_t)count * sizeof(float));
 }
 
 // The channels of one input position into the vectors' patches; zeros beyond the border.
-static void gather_tap(const watched *w, const float *values, int64_t y, int64_t x, int64_t tap, double *vector) {
+static void gather_tap(const watched *w, const float *values, int64_t y, int64_t x, int64_t tap, float *vector) {
   const dq_moments *m = w->site->moments;
   int64_t height = w->window.input[0], width = w->window.input[1];
   bool inside = y >= 0 && y < height && x >= 0 && x < width;
@@ -74,7 +75,7 @@ static void gather_tap(const watched *w, const float *values, int64_t y, int64_t
   const float *from = inside ? values + (w->site->matrix ? place * m->in : place) : NULL;
   for (int64_t g = 0; g < m->group; g++)
     for (int64_t i = 0; i < m->in; i++)
-      vector[g * m->size + tap * m->in + i] = inside ? (double)from[(g * m->in + i) * stride] : 0;
+      vector[g * m->size + tap * m->in + i] = inside ? from[(g * m->in + i) * stride] : 0;
 }
 
 static void gather_patches(const watched *w, const dq_tensor *input, int64_t picture) {
@@ -82,7 +83,7 @@ static void gather_patches(const watched *w, const dq_tensor *input, int64_t pic
   const dq_moments *m = w->site->moments;
   const int64_t *positions = w->positions + picture * w->rows;
   for (int64_t r = 0; r < w->rows; r++) {
-    double *vector = w->vectors + picture * vector_count(w) + r * m->group * m->size;
+    float *vector = w->vectors + picture * vector_count(w) + r * m->group * m->size;
     int64_t top = positions[r] / win->output[1] * win->stride[0] - win->begin[0];
     int64_t left = positions[r] % win->output[1] * win->stride[1] - win->begin[1];
     for (int64_t t = 0; t < m->taps; t++)
@@ -92,7 +93,7 @@ static void gather_patches(const watched *w, const dq_tensor *input, int64_t pic
   }
 }
 
-static dq_status gather_answers(const watched *w, const dq_tensor *answers, int64_t picture, double sign,
+static dq_status gather_answers(const watched *w, const dq_tensor *answers, int64_t picture, float sign,
                                 dq_error *error) {
   const dq_moments *m = w->site->moments;
   int64_t positions = output_positions(&w->window), first = dq_moments_patch(m);
@@ -103,11 +104,11 @@ static dq_status gather_answers(const watched *w, const dq_tensor *answers, int6
     return dq_fail(error, DQ_UNSUPPORTED, "'%s': the response has another shape than the layer", w->site->output);
   const float *values = answers->data;
   const int64_t *at = w->positions + picture * w->rows;
-  double *vectors = w->vectors + picture * vector_count(w);
+  float *vectors = w->vectors + picture * vector_count(w);
   for (int64_t r = 0; r < w->rows; r++)
     for (int64_t o = 0; o < m->group * m->out; o++)
       vectors[(r * m->group + o / m->out) * m->size + first + o % m->out] +=
-          sign * (double)values[o * stride + at[r] * step];
+          sign * values[o * stride + at[r] * step];
   return DQ_OK;
 }
 
@@ -142,8 +143,12 @@ static dq_status tap(void *user, const dq_value *value, const dq_tensor *tensor,
 // A model that fixes its batch sees one picture in all places of it, of which the first is looked at.
 static dq_status open_network(network *net, const dq_graph *graph, const char *const *names, int count,
                               const dq_response_run *run, measurement *m, dq_error *error) {
+  static const dq_conv_setting fastest = {NULL, DQ_CONV_AUTO};
   dq_runner_options options = {
-      .session = {.taps = names, .tap_count = count}, .batch = run->batch, .ends = names, .end_count = count};
+      .session = {.taps = names, .tap_count = count, .convolutions = &fastest, .convolution_count = 1},
+      .batch = run->batch,
+      .ends = names,
+      .end_count = count};
   dq_runner *runner = &net->runner;
   if (run->shapes) options.session.shapes = *run->shapes;
   DQ_TRY(dq_runner_open(runner, graph, run->data, &options, m->context, error));
@@ -186,7 +191,7 @@ static void start_run(const measurement *m) {
     const watched *w = &m->watched[i];
     const dq_moments *moments = w->site->moments;
     for (int64_t v = 0; v < m->pictures * w->rows * moments->group; v++)
-      memset(w->vectors + v * moments->size + dq_moments_patch(moments), 0, (size_t)moments->out * sizeof(double));
+      memset(w->vectors + v * moments->size + dq_moments_patch(moments), 0, (size_t)moments->out * sizeof(float));
     for (int64_t p = 0; p < m->pictures; p++)
       choose_positions(w, w->positions + p * w->rows, m->first + p, m->context->seed);
   }

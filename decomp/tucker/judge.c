@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/eval/eval.h"
+#include "lib/kernels/conv/conv.h"
 #include "lib/session/runner.h"
 
 struct dq_judge {
@@ -27,7 +28,8 @@ typedef struct walk {
 static dq_status run(const dq_judge *judge, const dq_graph *graph, dq_runner_function after, void *user,
                      dq_error *error) {
   walk all = {.judge = judge, .user = user};
-  dq_runner_options options = {0};
+  static const dq_conv_setting fastest = {NULL, DQ_CONV_AUTO};
+  dq_runner_options options = {.session = {.convolutions = &fastest, .convolution_count = 1}};
   const dq_picture_range range = {.step = judge->step, .count = judge->pictures, .one_by_one = true};
   if (judge->shapes) options.session.shapes = *judge->shapes;
   DQ_TRY(dq_runner_open(&all.runner, graph, judge->data, &options, judge->context, error));

@@ -9,7 +9,7 @@
 
 enum { ROUNDS = 4, REFINEMENT_ROUNDS = 20 };
 // Moments of one run over the pictures.
-static const size_t MOMENT_BYTES = (size_t)1 << 30;
+static const size_t MOMENT_BYTES = (size_t)1 << 28;
 
 dq_status dq_tucker_data_fold(dq_graph *graph, dq_error *error) {
   for (int n = 0; n < graph->node_count; n++) {
@@ -114,20 +114,37 @@ static dq_ranks trial_ranks(const dq_tucker_job *job, double share) {
   return best;
 }
 
-static dq_status make_dense(dq_tucker_job *job, const dq_fit *fit, dq_error *error) {
+static dq_status make_dense(dq_tucker_job *job, const dq_fit *fit, dq_arena *scratch, dq_error *error) {
   dq_tucker2 factors;
   int64_t count = dq_tensor_count(job->tensor);
-  double *weight = DQ_NEW_ARRAY(job->trial, count, double);
+  double *weight = DQ_NEW_ARRAY(scratch, count, double);
   job->dense = dq_tensor_new(job->trial, DQ_F32, 4, job->tensor->dims);
   job->shift = dq_tensor_new(job->trial, DQ_F32, 1, job->tensor->dims);
   if (!weight || !job->dense || !job->shift) return dq_fail_memory(error, (size_t)count * sizeof(double));
   DQ_TRY(dq_tucker2_store(&factors, &job->hosvd,
-                          &(dq_tucker2_exact){fit->rank_out, fit->rank_in, fit->input, fit->core, fit->output},
-                          job->trial, error));
+                          &(dq_tucker2_exact){fit->rank_out, fit->rank_in, fit->input, fit->core, fit->output}, scratch,
+                          error));
   DQ_TRY(dq_tucker2_reconstruct(&factors, weight, error));
   for (int64_t i = 0; i < count; i++) ((float *)job->dense->data)[i] = (float)weight[i];
   for (int64_t o = 0; o < job->shift->dims[0]; o++) ((float *)job->shift->data)[o] = (float)fit->bias[o];
   return DQ_OK;
+}
+
+// The trial of a job: at the ranks of its share, fitted without refinement.
+static dq_status make_trial(dq_tucker_job *job, dq_error *error) {
+  dq_fit fit;
+  const dq_fit_table *table = &job->table;
+  dq_arena *scratch = dq_arena_beside(job->trial);
+  if (!scratch) return dq_fail_memory(error, sizeof fit);
+  job->layer->ranks = trial_ranks(job, job->gain);
+  dq_status status = dq_fit_solve(&fit, &job->moments, job->tensor, job->layer->ranks, 0, scratch, error);
+  close_moments(job);
+  if (status == DQ_OK) status = make_dense(job, &fit, scratch, error);
+  dq_arena_free(scratch);
+  int64_t i = 0;
+  while (table->in_ranks[i] != job->layer->ranks.in) i++;
+  job->layer->response_error = table->errors[i * table->out + job->layer->ranks.out - 1];
+  return status;
 }
 
 // Table and trial of a job from its moments, which are freed.
@@ -139,16 +156,7 @@ static dq_status analyse_job(dq_tucker_job *job, const dq_tucker_options *option
   DQ_TRY(dq_fit_prepare(&job->moments, job->tensor, error));
   DQ_TRY(dq_fit_errors(&job->table, &job->moments, job->tensor, options->multiple, job->trial, error));
   DQ_TRY(set_spectra(job, error));
-  if (options->macs_share > 0) {
-    dq_fit fit;
-    job->layer->ranks = trial_ranks(job, job->gain);
-    DQ_TRY(dq_fit_solve(&fit, &job->moments, job->tensor, job->layer->ranks, 0, job->trial, error));
-    DQ_TRY(make_dense(job, &fit, error));
-    const dq_fit_table *table = &job->table;
-    int64_t i = 0;
-    while (table->in_ranks[i] != job->layer->ranks.in) i++;
-    job->layer->response_error = table->errors[i * table->out + job->layer->ranks.out - 1];
-  }
+  if (options->macs_share > 0) return make_trial(job, error);
   close_moments(job);
   return DQ_OK;
 }

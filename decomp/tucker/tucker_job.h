@@ -64,7 +64,7 @@ dq_status dq_tucker_examine(dq_tucker_job *job, const dq_tensor *tensors, bool o
 
 // decomp/tucker/tucker_matrix.c: whether a node is a product with a constant matrix that can be decomposed.
 bool dq_tucker_is_matrix(const dq_node *node);
-#define DQ_TUCKER_MATRIX_MOMENTS ((size_t)1 << 30) // matrices whose moments take more bytes are not fitted to data
+#define DQ_TUCKER_MATRIX_MOMENTS ((size_t)1 << 29) // matrices whose moments take more bytes are not fitted to data
 // Does what dq_tucker_examine does, for a product with a constant matrix.
 dq_status dq_tucker_matrix_examine(dq_tucker_job *job, const dq_tensor *tensors, bool on_data, dq_arena *arena,
                                    dq_error *error);

@@ -220,21 +220,42 @@ void dq_matrix_copy(const dq_matrix *from, const dq_matrix *to) {
     memcpy(to->data + r * to->stride, from->data + r * from->stride, (size_t)from->columns * sizeof(double));
 }
 
-static bool fits_lapack(const dq_matrix *m) {
-  return m->rows >= 1 && m->columns >= 1 && m->stride >= m->columns && m->rows <= INT_MAX && m->stride <= INT_MAX;
+static bool fits(int64_t rows, int64_t columns, int64_t stride) {
+  return rows >= 1 && columns >= 1 && stride >= columns && rows <= INT_MAX && stride <= INT_MAX;
+}
+
+static bool fits_lapack(const dq_matrix *m) { return fits(m->rows, m->columns, m->stride); }
+
+static dq_status fail_size(int64_t a_rows, int64_t a_columns, int64_t b_rows, int64_t b_columns, dq_error *error) {
+  return dq_fail(error, DQ_UNSUPPORTED, "product of %lldx%lld and %lldx%lld matrices, which are too large for BLAS",
+                 (long long)a_rows, (long long)a_columns, (long long)b_rows, (long long)b_columns);
 }
 
 dq_status dq_matrix_multiply(bool transpose_a, const dq_matrix *a, bool transpose_b, const dq_matrix *b, double beta,
                              const dq_matrix *c, dq_error *error) {
   int64_t inner = transpose_a ? a->rows : a->columns;
   if (!fits_lapack(a) || !fits_lapack(b) || !fits_lapack(c))
-    return dq_fail(error, DQ_UNSUPPORTED, "product of %lldx%lld and %lldx%lld matrices, which are too large for BLAS",
-                   (long long)a->rows, (long long)a->columns, (long long)b->rows, (long long)b->columns);
+    return fail_size(a->rows, a->columns, b->rows, b->columns, error);
   bool limited;
   DQ_TRY(begin_calls(&limited, error));
   dq_blas_loaded()->cblas_dgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans,
                                 transpose_b ? CblasTrans : CblasNoTrans, (int)c->rows, (int)c->columns, (int)inner, 1.0,
                                 a->data, (int)a->stride, b->data, (int)b->stride, beta, c->data, (int)c->stride);
+  end_calls(limited);
+  return DQ_OK;
+}
+
+dq_status dq_matrix_multiply_f32(bool transpose_a, const dq_matrix_f32 *a, bool transpose_b, const dq_matrix_f32 *b,
+                                 float beta, const dq_matrix_f32 *c, dq_error *error) {
+  int64_t inner = transpose_a ? a->rows : a->columns;
+  if (!fits(a->rows, a->columns, a->stride) || !fits(b->rows, b->columns, b->stride) ||
+      !fits(c->rows, c->columns, c->stride))
+    return fail_size(a->rows, a->columns, b->rows, b->columns, error);
+  bool limited;
+  DQ_TRY(begin_calls(&limited, error));
+  dq_blas_loaded()->cblas_sgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans,
+                                transpose_b ? CblasTrans : CblasNoTrans, (int)c->rows, (int)c->columns, (int)inner,
+                                1.0F, a->data, (int)a->stride, b->data, (int)b->stride, beta, c->data, (int)c->stride);
   end_calls(limited);
   return DQ_OK;
 }

@@ -26,30 +26,29 @@ static dq_tensor *random_weight(dq_arena *arena, const int64_t dims[4], uint64_t
 // Two vectors (x, t, 1) = (1, 3, 1) and (3, 7, 1): means 2 and 5, variances 1 and 4, covariance 2.
 static void moments_by_hand(void **state) {
   dq_moments m;
-  double vectors[] = {1, 3, 1, 3, 7, 1};
+  float vectors[] = {1, 3, 1, 3, 7, 1};
   assert_int_equal(dq_moments_init(&m, (int64_t[]){1, 1, 1, 1}, 1, *state, NULL), DQ_OK);
-  assert_int_equal(dq_moments_bytes((int64_t[]){1, 1, 1, 1}, 1), 9 * sizeof(double));
+  assert_int_equal(dq_moments_bytes((int64_t[]){1, 1, 1, 1}, 1), 9 * sizeof(float));
   assert_int_equal(dq_moments_add(&m, 1, vectors, NULL, NULL), DQ_OK);
   assert_int_equal(dq_moments_add(&m, 1, vectors + 3, NULL, NULL), DQ_OK);
   assert_int_equal(dq_moments_centre(&m, NULL), DQ_OK);
-  const double expected[] = {1, 2, 2, 2, 4, 5, 2, 5, 2};
-  for (int i = 0; i < 8; i++) assert_true(fabs(m.sums[i] - expected[i]) < 1e-14);
+  const float expected[] = {1, 2, 2, 2, 4, 5, 2, 5, 2};
+  for (int i = 0; i < 8; i++) assert_true(m.sums[i] == expected[i]);
 }
 
 // Patches with independent elements of the variances `spread`, answered by the weight exactly.
 static void fill(dq_moments *m, const dq_tensor *weight, const double *spread, double offset, int64_t rows,
                  const dq_context *context, dq_arena *arena) {
   dq_random random = {11};
-  double *vectors = DQ_NEW_ARRAY(arena, rows * m->group * m->size, double);
+  float *vectors = DQ_NEW_ARRAY(arena, rows * m->group * m->size, float);
   int64_t patch = dq_moments_patch(m);
   for (int64_t r = 0; r < rows; r++)
     for (int64_t g = 0; g < m->group; g++) {
-      double *v = vectors + (r * m->group + g) * m->size;
-      for (int64_t p = 0; p < patch; p++) v[p] = offset + sqrt(spread[p % m->in]) * (double)dq_random_normal(&random);
+      float *v = vectors + (r * m->group + g) * m->size;
+      for (int64_t p = 0; p < patch; p++) v[p] = (float)(offset + sqrt(spread[p % m->in]) * (double)dq_random_normal(&random));
       for (int64_t o = 0; o < m->out; o++)
         for (int64_t p = 0; p < patch; p++)
-          v[patch + o] +=
-              v[p] * (double)((float *)weight->data)[((g * m->out + o) * m->in + p % m->in) * m->taps + p / m->in];
+          v[patch + o] += v[p] * ((float *)weight->data)[((g * m->out + o) * m->in + p % m->in) * m->taps + p / m->in];
       v[m->size - 1] = 1;
     }
   assert_int_equal(dq_moments_add(m, rows, vectors, context, NULL), DQ_OK);
@@ -72,7 +71,7 @@ static void regression_by_hand(void **state) {
   const double corners[4][2] = {{2, 1}, {2, -1}, {-2, 1}, {-2, -1}};
   for (int i = 0; i < 4; i++) {
     double x = corners[i][0] + 1, y = corners[i][1];
-    assert_int_equal(dq_moments_add(&m, 1, (double[]){x, y, x, y, 1}, NULL, NULL), DQ_OK);
+    assert_int_equal(dq_moments_add(&m, 1, (float[]){x, y, x, y, 1}, NULL, NULL), DQ_OK);
   }
   assert_int_equal(dq_moments_centre(&m, NULL), DQ_OK);
   assert_int_equal(dq_fit_prepare(&m, weight, NULL), DQ_OK);
@@ -80,15 +79,15 @@ static void regression_by_hand(void **state) {
   assert_int_equal(dq_fit_errors(&table, &m, weight, 1, *state, NULL), DQ_OK);
   double ridge = 0.001 * 2.5, lost = (1 + ridge) / (5 + 2 * ridge);
   assert_int_equal(table.in_count, 2);
-  assert_true(fabs(table.variance - 5 - 2 * ridge) < 1e-12);
-  assert_true(fabs(table.errors[0] - lost) < 1e-12 && fabs(table.errors[1] - lost) < 1e-12);
-  assert_true(fabs(table.errors[2] - lost) < 1e-12 && fabs(table.errors[3]) < 1e-12);
+  assert_true(fabs(table.variance - 5 - 2 * ridge) < 1e-6); // covariances are float32
+  assert_true(fabs(table.errors[0] - lost) < 1e-7 && fabs(table.errors[1] - lost) < 1e-7);
+  assert_true(fabs(table.errors[2] - lost) < 1e-7 && fabs(table.errors[3]) < 1e-7);
   dq_fit fit;
   assert_int_equal(dq_fit_solve(&fit, &m, weight, (dq_ranks){1, 1}, 2, *state, NULL), DQ_OK);
-  assert_true(fabs(fit.error - lost) < 1e-12);
-  assert_true(fabs(fit.output[0] * fit.core[0] * fit.input[0] - 1) < 1e-9);
-  assert_true(fabs(fit.output[1]) < 1e-9 && fabs(fit.input[1]) < 1e-9);
-  assert_true(fabs(fit.bias[0]) < 1e-9 && fabs(fit.bias[1]) < 1e-9); // means are kept
+  assert_true(fabs(fit.error - lost) < 1e-7);
+  assert_true(fabs(fit.output[0] * fit.core[0] * fit.input[0] - 1) < 1e-6);
+  assert_true(fabs(fit.output[1]) < 1e-6 && fabs(fit.input[1]) < 1e-6);
+  assert_true(fabs(fit.bias[0]) < 1e-6 && fabs(fit.bias[1]) < 1e-6); // means are kept
 }
 
 // Outputs that do not vary have no error to divide by their variance.
@@ -97,7 +96,7 @@ static void nothing_to_explain(void **state) {
   dq_moments m;
   assert_int_equal(dq_moments_init(&m, weight->dims, 1, *state, NULL), DQ_OK);
   for (int i = 0; i < 4; i++)
-    assert_int_equal(dq_moments_add(&m, 1, (double[]){i % 2, i / 2, 0, 0, 1}, NULL, NULL), DQ_OK);
+    assert_int_equal(dq_moments_add(&m, 1, (float[]){(float)(i % 2), (float)(i / 2), 0, 0, 1}, NULL, NULL), DQ_OK);
   assert_int_equal(dq_moments_centre(&m, NULL), DQ_OK);
   assert_int_equal(dq_fit_prepare(&m, weight, NULL), DQ_OK);
   dq_fit fit;
@@ -118,11 +117,11 @@ static void exact_where_it_can_be(void **state) {
   ready(&m, weight, 1, spread, *state);
   dq_fit fit;
   assert_int_equal(dq_fit_solve(&fit, &m, weight, (dq_ranks){3, 4}, 0, *state, NULL), DQ_OK);
-  assert_true(fit.error < 1e-9);
+  assert_true(fit.error < 1e-6);
   assert_int_equal(dq_fit_solve(&fit, &m, weight, (dq_ranks){5, 6}, 0, *state, NULL), DQ_OK);
   assert_true(!fit.input && !fit.output);
-  for (int64_t i = 0; i < 5 * 6 * 9; i++) assert_true(fabs(fit.core[i] - (double)w[i]) < 1e-6);
-  for (int64_t o = 0; o < 5; o++) assert_true(fabs(fit.bias[o]) < 1e-6);
+  for (int64_t i = 0; i < 5 * 6 * 9; i++) assert_true(fabs(fit.core[i] - (double)w[i]) < 1e-4);
+  for (int64_t o = 0; o < 5; o++) assert_true(fabs(fit.bias[o]) < 1e-5);
 }
 
 // The table tells what a solution without refinement leaves; rounds only lower it; more rank too.
@@ -153,13 +152,13 @@ static void table_and_refinement(void **state) {
 static void threads_change_nothing(void **state) {
   const double spread[] = {3, 1};
   dq_tensor *weight = random_weight(*state, (int64_t[]){150, 2, 11, 11}, 8);
-  double *first = NULL;
+  float *first = NULL;
   for (int threads = 1; threads <= 3; threads++) {
     dq_context context = {.pool = dq_pool_new(threads)};
     dq_moments m;
     assert_int_equal(dq_moments_init(&m, weight->dims, 1, *state, NULL), DQ_OK);
     fill(&m, weight, spread, 0, 20, &context, *state);
-    if (first) assert_memory_equal(first, m.sums, (size_t)(m.size * m.size) * sizeof(double));
+    if (first) assert_memory_equal(first, m.sums, (size_t)(m.size * m.size) * sizeof(float));
     first = m.sums;
     dq_pool_free(context.pool);
   }
@@ -169,7 +168,7 @@ static void nothing_seen_and_not_finite(void **state) {
   dq_moments m;
   assert_int_equal(dq_moments_init(&m, (int64_t[]){1, 1, 1, 1}, 1, *state, NULL), DQ_OK);
   assert_int_equal(dq_moments_centre(&m, NULL), DQ_BAD_INPUT);
-  assert_int_equal(dq_moments_add(&m, 1, (double[]){INFINITY, 1, 1}, NULL, NULL), DQ_OK);
+  assert_int_equal(dq_moments_add(&m, 1, (float[]){INFINITY, 1, 1}, NULL, NULL), DQ_OK);
   assert_int_equal(dq_moments_centre(&m, NULL), DQ_BAD_INPUT);
 }
 
