@@ -84,13 +84,14 @@ static bool will_need_means(const dq_int8_job *job) {
   return job->in->options->bias_correction != DQ_CHOOSE_OFF && !job->observed->means.count && !job->permuted_count;
 }
 
-// Before anything is equalized, channels are seen in the runs of the first trial.
+// Before anything is equalized, channels are seen in the runs of the first trial, unless they have another order there.
 static dq_status watch_sites(const dq_int8_job *job, const dq_observation *what, dq_listener *sites) {
   const dq_int8_setting *setting = &job->setting;
   bool early = job->sites && what->data == job->in_turns && what->pictures <= job->factor_pictures;
   *sites = (dq_listener){0};
   if (!early || job->in->options->equalize == DQ_CHOOSE_OFF) return DQ_OK;
-  if (setting->equalize != DQ_EQUALIZE_NONE || setting->heads || setting->absorption) return DQ_OK;
+  if (setting->equalize != DQ_EQUALIZE_NONE || setting->heads || setting->absorption || job->permuted_count)
+    return DQ_OK;
   return dq_equalize_watch(job->sites, sites, what, job->in->context, job->error);
 }
 

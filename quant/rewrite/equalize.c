@@ -330,6 +330,14 @@ static dq_status watch_all(dq_equalize_memory *memory, dq_listener *listener, co
   return DQ_OK;
 }
 
+// Whether pictures can be stored ahead without that the budget becomes scarce.
+static bool has_memory_ahead(const dq_equalize_memory *memory, int64_t pictures, const dq_context *context) {
+  enum { SPARE = 8 }; // times as much must be left
+  int64_t numbers = 0;
+  for (int i = 0; i < memory->count; i++) numbers += numbers_of(&memory->values[i]);
+  return dq_check_memory(context, SPARE * (size_t)(numbers * pictures) * sizeof(double), "", NULL) == DQ_OK;
+}
+
 dq_status dq_equalize_watch(dq_equalize_memory *memory, dq_listener *listener, const dq_observation *what,
                             const dq_context *context, dq_error *error) {
   dq_tensor *tensors;
@@ -337,6 +345,7 @@ dq_status dq_equalize_watch(dq_equalize_memory *memory, dq_listener *listener, c
   DQ_TRY(dq_infer(what->graph, what->shapes, DQ_INFER_TOLERANT, context, memory->arena, &tensors, error));
   DQ_TRY(add_every_site(memory, what->graph, tensors, memory->arena, error));
   if (!memory->count || memory->values[0].pictures || (what->first && memory->ahead_pictures)) return DQ_OK;
+  if (what->first && !has_memory_ahead(memory, what->pictures, context)) return DQ_OK;
   if (what->first) memory->ahead_first = what->first, memory->ahead_pictures = what->pictures;
   return watch_all(memory, listener, what, context, error);
 }
