@@ -31,8 +31,7 @@ void dq_fit_transpose(const dq_matrix *from, const dq_matrix *to) {
 
 void dq_fit_widen(const dq_matrix_f32 *from, const dq_matrix *to) {
   for (int64_t r = 0; r < from->rows; r++)
-    for (int64_t c = 0; c < from->columns; c++)
-      to->data[r * to->stride + c] = (double)from->data[r * from->stride + c];
+    for (int64_t c = 0; c < from->columns; c++) to->data[r * to->stride + c] = (double)from->data[r * from->stride + c];
 }
 
 void dq_fit_narrow(const dq_matrix *from, const dq_matrix_f32 *to) {

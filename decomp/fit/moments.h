@@ -29,9 +29,9 @@ dq_status dq_moments_init(dq_moments *moments, const int64_t dims[4], int64_t gr
 size_t dq_moments_bytes(const int64_t dims[4], int64_t group);
 
 // Adds `rows` vectors; vector r of group g begins at vectors + (r * group + g) * moments->size. The shift is subtracted
-// from them where they are. The result does not depend on the number of threads of `context`. DQ_UNSUPPORTED: group * size is above INT32_MAX.
-dq_status dq_moments_add(dq_moments *moments, int64_t rows, float *vectors, const dq_context *context,
-                         dq_error *error);
+// from them where they are. The result does not depend on the number of threads of `context`. DQ_UNSUPPORTED: group *
+// size is above INT32_MAX.
+dq_status dq_moments_add(dq_moments *moments, int64_t rows, float *vectors, const dq_context *context, dq_error *error);
 
 // Converts the sums into covariances, as full symmetric matrices, whose last row and column become the means, and 1 in
 // the corner. Sums are divided by `rows` (not rows - 1). To be called once, after the last dq_moments_add.

@@ -107,8 +107,7 @@ static dq_status gather_answers(const watched *w, const dq_tensor *answers, int6
   float *vectors = w->vectors + picture * vector_count(w);
   for (int64_t r = 0; r < w->rows; r++)
     for (int64_t o = 0; o < m->group * m->out; o++)
-      vectors[(r * m->group + o / m->out) * m->size + first + o % m->out] +=
-          sign * values[o * stride + at[r] * step];
+      vectors[(r * m->group + o / m->out) * m->size + first + o % m->out] += sign * values[o * stride + at[r] * step];
   return DQ_OK;
 }
 

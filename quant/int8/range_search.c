@@ -110,8 +110,7 @@ static dq_status open_session(search *s) {
   // Candidates are compared with each other and with a result that is computed in the same way.
   static const dq_conv_setting fastest = {NULL, DQ_CONV_AUTO};
   dq_runner_options options = {
-      .session = {
-          .shapes = job->in->options->shapes, .taps = taps, .convolutions = &fastest, .convolution_count = 1}};
+      .session = {.shapes = job->in->options->shapes, .taps = taps, .convolutions = &fastest, .convolution_count = 1}};
   if (!taps || !of_root) return dq_fail_memory(job->error, 0);
   for (int v = 0; v < job->value_count; v++) of_root[v] = -1;
   for (int t = 0; t < s->count; t++) of_root[s->targets[t].root] = t;

@@ -18,10 +18,8 @@ bool dq_observed_is_of(const dq_observed *observed, const dq_int8_setting *setti
 // Where other pictures give ranges, factors of channels may be wanted of the ones that judge at the end: they are seen
 // in the run that computes the exact outputs.
 static dq_status watch_judges(const dq_int8_job *job, dq_evaluator_options *judged, dq_listener *sites) {
-  const dq_observation what = {.graph = job->graph,
-                               .shapes = judged->shapes,
-                               .first = judged->first,
-                               .pictures = judged->pictures};
+  const dq_observation what = {
+      .graph = job->graph, .shapes = judged->shapes, .first = judged->first, .pictures = judged->pictures};
   if (job->in->options->equalize == DQ_CHOOSE_OFF || !what.first) return DQ_OK;
   DQ_TRY(dq_equalize_watch(job->sites, sites, &what, job->in->context, job->error));
   if (sites->count) judged->also = sites;
@@ -46,13 +44,13 @@ dq_status dq_trials_open(dq_trials *all, dq_int8_job *job) {
   all->in = *job->in;
   all->in.data = job->in_turns;
   dq_evaluator_options judged = {.graph = job->graph,
-                                       .shapes = &options->shapes,
-                                       .data = job->in_turns,
-                                       .first = job->pictures - evaluated,
-                                       .pictures = evaluated,
-                                       .decode = options->decode,
-                                       .features = true,
-                                       .batch = options->batch};
+                                 .shapes = &options->shapes,
+                                 .data = job->in_turns,
+                                 .first = job->pictures - evaluated,
+                                 .pictures = evaluated,
+                                 .decode = options->decode,
+                                 .features = true,
+                                 .batch = options->batch};
   dq_listener sites;
   DQ_TRY(watch_judges(job, &judged, &sites));
   return dq_evaluator_open(&all->evaluator, &judged, job->in->context, job->arena, job->error);

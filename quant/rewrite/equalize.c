@@ -105,9 +105,7 @@ dq_equalize_memory *dq_equalize_memory_new(dq_arena *arena) {
 }
 
 // Of one picture: the powers, what dq_value_ends_of writes, the elements of a channel.
-static int64_t numbers_of(const seen *value) {
-  return value->channels + dq_value_ends_numbers(value->channels) + 1;
-}
+static int64_t numbers_of(const seen *value) { return value->channels + dq_value_ends_numbers(value->channels) + 1; }
 
 // The slot of a value of this name, or the empty one where it belongs.
 static int *slot_of(const dq_equalize_memory *memory, const char *name) {
@@ -325,8 +323,8 @@ static dq_status watch_all(dq_equalize_memory *memory, dq_listener *listener, co
     value->ahead = DQ_NEW_ARRAY(memory->arena, what->pictures * numbers_of(value), double);
     if (!value->ahead) return dq_fail_memory(error, 0);
   }
-  *listener = (dq_listener){names, memory->count, what->first ? store_picture : add_picture, notes, measure_picture,
-                            NULL};
+  *listener =
+      (dq_listener){names, memory->count, what->first ? store_picture : add_picture, notes, measure_picture, NULL};
   return DQ_OK;
 }
 

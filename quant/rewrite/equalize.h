@@ -52,9 +52,10 @@ dq_status dq_equalize_measure(dq_equalization *equalization, const dq_observatio
 // Observes for `memory`, in the runs of another observation `what` (of its graph, shapes, first and pictures; batch
 // normalizations should be folded), all values that any scope may need: *listener is to be in its dq_observation.also,
 // and dq_equalize_watched is called when it has run. A listener with count 0 is of no use: there are no sites, these
-// pictures are known, or memory is scarce. The first pictures are added at once. Others are stored, and added by dq_equalize_measure when
-// all before them were observed, so that the order of additions is that of the pictures; they take
-// 8 (3 channels + 2) bytes for a value and a picture. Once each, before anything is measured. Statuses as dq_infer.
+// pictures are known, or memory is scarce. The first pictures are added at once. Others are stored, and added by
+// dq_equalize_measure when all before them were observed, so that the order of additions is that of the pictures; they
+// take 8 (3 channels + 2) bytes for a value and a picture. Once each, before anything is measured. Statuses as
+// dq_infer.
 dq_status dq_equalize_watch(dq_equalize_memory *memory, dq_listener *listener, const dq_observation *what,
                             const dq_context *context, dq_error *error);
 void dq_equalize_watched(dq_equalize_memory *memory, const dq_listener *listener, const dq_observation *what);

@@ -45,7 +45,8 @@ static void fill(dq_moments *m, const dq_tensor *weight, const double *spread, d
   for (int64_t r = 0; r < rows; r++)
     for (int64_t g = 0; g < m->group; g++) {
       float *v = vectors + (r * m->group + g) * m->size;
-      for (int64_t p = 0; p < patch; p++) v[p] = (float)(offset + sqrt(spread[p % m->in]) * (double)dq_random_normal(&random));
+      for (int64_t p = 0; p < patch; p++)
+        v[p] = (float)(offset + sqrt(spread[p % m->in]) * (double)dq_random_normal(&random));
       for (int64_t o = 0; o < m->out; o++)
         for (int64_t p = 0; p < patch; p++)
           v[patch + o] += v[p] * ((float *)weight->data)[((g * m->out + o) * m->in + p % m->in) * m->taps + p / m->in];

@@ -45,8 +45,8 @@ static const dq_conv_algorithm *cheapest(const dq_conv_plan *plan, bool same_bit
 // orders of their own.
 static const dq_conv_algorithm *tuned(const dq_conv_plan *plan, const dq_conv_algorithm *usual) {
   const dq_conv_algorithm *named = algorithms[plan->shape.tuning.algorithm];
-  bool same =
-      dq_conv_is_candidate((dq_conv_choice)plan->shape.tuning.algorithm) && has_same_bits(usual, plan) && !plan->half_sums;
+  bool same = dq_conv_is_candidate((dq_conv_choice)plan->shape.tuning.algorithm) && has_same_bits(usual, plan) &&
+              !plan->half_sums;
   return same && named->applicable(plan) ? named : usual;
 }
 
