@@ -110,10 +110,11 @@ $(VERSIONED:%=$(B)/%.o): | $(B)/generated/version.h
 
 # What measured times (lib/wisdom) hold for: the sources of the kernels, the pool, the compiler and its flags, but for
 # those that name folders.
+FOLDER_FLAGS := -ffile-prefix-map=% -fdebug-prefix-map=% -fmacro-prefix-map=%
 KERNEL_SOURCES := $(sort $(wildcard lib/kernels/*/*) lib/base/pool.c lib/exec/bind.c)
 $(B)/generated/kernels_hash.h: $(KERNEL_SOURCES) Makefile
 	@mkdir -p $(@D)
-	@{ cat $(KERNEL_SOURCES); $(CC) --version; echo '$(filter-out -f%-prefix-map=%,$(CFLAGS)) $(SANITIZE)'; } | sha256sum | \
+	@{ cat $(KERNEL_SOURCES); $(CC) --version; echo '$(filter-out $(FOLDER_FLAGS),$(CFLAGS)) $(SANITIZE)'; } | sha256sum | \
 	  sed -E 's/^(.{16}).*/#define DQ_KERNELS_HASH "\1"/' >$@
 $(B)/lib/wisdom/machine.o: $(B)/generated/kernels_hash.h
 
