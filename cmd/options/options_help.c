@@ -174,8 +174,8 @@ void dq_options_man(const dq_command *command, FILE *stream) {
   char upper[64];
   snprintf(upper, sizeof upper, "%s", command->name);
   for (char *letter = upper; *letter; letter++) *letter = (char)toupper((unsigned char)*letter);
-  // Adjusted on the left alone: between long words of a list the other lines would have gaps. The string AD is for groff
-  // from 1.23 on, whose headings set the adjustment anew, `.ad` for others.
+  // Adjusted on the left alone: between long words of a list the other lines would have gaps. The string AD is for
+  // groff from 1.23 on, whose headings set the adjustment anew, `.ad` for others.
   fputs(".ds AD l\n.TH \"", stream);
   roff(stream, upper);
   fprintf(stream, "\" \"1\" \"\" \"dq %s\" \"dq\"\n.ad l\n.SH NAME\n", DQ_VERSION);
