@@ -25,13 +25,6 @@ MPI := $(shell pkg-config --exists ompi-c && echo yes)
 MPI_MODULE := $(if $(MPI),$(B)/dq-mpi.so)
 LIBRARIES = $(shell pkg-config --libs libprotobuf-c jansson libxxhash) -ldl -lm -pthread
 LDFLAGS += -Wl,--gc-sections
-# yes: a program that holds all libraries and loads none (make static).
-STATIC :=
-ifneq ($(STATIC),)
-OWN_FLAGS += -DDQ_STATIC
-LDFLAGS += -static -s
-LIBRARIES = $(STATIC_LIBRARIES)
-endif
 
 # The instruction sets, their machines (SETS_machine) and flags (FLAGS_set), from the rows of cpu.def.
 SET_ROW = (\w+), *\w+, *"(\w+)", *(0|DQ_CPU_(\w+)), *"([^"]*)"
@@ -99,7 +92,8 @@ $(B)/lib/kernels/conv/conv_mcmk.o: override CFLAGS := -O3
 
 # The version, and the commit that is built: of the file `commit` of a source archive, which may lie in a repository of
 # other sources, or of the repository.
-COMMIT := $(shell cat cmd/packages/commit 2>/dev/null || git -C $(CURDIR) rev-parse --short=8 HEAD 2>/dev/null)
+COMMIT := $(shell cat cmd/packages/commit 2>/dev/null || \
+  git -C $(CURDIR) describe --always --abbrev=8 --exclude='*' --dirty=-modified 2>/dev/null)
 $(B)/generated/version.h: FORCE
 	@mkdir -p $(@D)
 	@printf '#define DQ_VERSION "%s"\n#define DQ_COMMIT "%s"\n' '$(VERSION)' '$(COMMIT)' >$@.new

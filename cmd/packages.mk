@@ -1,5 +1,5 @@
-# Packages: one static program, a wheel, Debian packages, a container, an archive of the sources, and what they hold
-# (cmd/packages). Each target names its file; made twice, a file has the same bytes (SOURCE_DATE_EPOCH).
+# Packages: one static program, a wheel, and what they hold (cmd/packages). A package that is made twice from one commit
+# has the same bytes.
 
 PACKAGES_FOLDER := $(B)/packages
 # The moment that stands in archives: that of the commit, or of the source archive.
@@ -7,15 +7,44 @@ export SOURCE_DATE_EPOCH ?= $(shell cat cmd/packages/date 2>/dev/null || git -C 
 
 # ---- The static program ----
 
-# LAPACK and BLAS are the reference ones, 1 MB where OpenBLAS is 20; Debian keeps them in folders of their own.
+# LAPACK and BLAS are the reference ones, of 250 KiB where OpenBLAS is 25 MiB; Debian keeps them in folders of their own.
 STATIC_FOLDER := $(B)/static
 MULTIARCH = $(shell $(CC) -print-multiarch)
 STATIC_LIBRARIES = -L/usr/lib/$(MULTIARCH)/lapack -L/usr/lib/$(MULTIARCH)/blas \
-  -lprotobuf-c -llapacke -llapack -lblas -lgfortran $(if $(filter x86_64,$(MACHINE)),-lquadmath) -ljansson -lxxhash -lm -pthread
-.PHONY: static
-## static: one program with all libraries in it, $(B)/static/dq, for machines that have none (CC=aarch64-linux-gnu-gcc: for those)
-static:
-	+$(MAKE) B=$(STATIC_FOLDER) MPI= OPENBLAS= STATIC=yes $(STATIC_FOLDER)/dq
+  -lprotobuf-c -llapacke -llapack -lblas -lgfortran -ljansson -lxxhash -lm -pthread
+.PHONY: static sbom wheel
+## static: one program with all libraries in it, build/static/dq, for machines that have none (CC=aarch64-linux-gnu-gcc B=build/arm64: for AArch64)
+static: $(STATIC_FOLDER)/dq
+# It has the objects of any other program but those that load libraries.
+STATIC_OBJECTS := $(B)/static/lib/blas/blas.o $(B)/static/cmd/shared/mpi_job.o
+$(STATIC_OBJECTS): $(STATIC_FOLDER)/%.o: %.c
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CC) $(CFLAGS) $(OWN_FLAGS) -DDQ_STATIC -MMD -MP -MT $@ -c -o $@ $<
+-include $(STATIC_OBJECTS:.o=.d)
+$(STATIC_FOLDER)/dq: $(STATIC_OBJECTS) $(filter-out $(STATIC_OBJECTS:$(STATIC_FOLDER)/%=$(B)/%),$(PROGRAM:%.c=$(B)/%.o)) $(B)/libdq.a
+	$(call say,LINK)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -static -s -o $@ $^ $(STATIC_LIBRARIES)
+
+# ---- Bills of materials ----
+
+## sbom: the libraries in the static program and in others, with versions and licences, as CycloneDX: build/packages/dq-FORM.cdx.json
+sbom: $(PACKAGES_FOLDER)/dq-static.cdx.json $(PACKAGES_FOLDER)/dq-shared.cdx.json
+$(PACKAGES_FOLDER)/dq-%.cdx.json: FORCE
+	@mkdir -p $(@D)
+	$(PYTHON) -B cmd/packages/sbom.py $* $(VERSION) '$(COMMIT)' $(CC) >$@.new && mv $@.new $@
+
+# ---- The wheel ----
+
+# What packs a wheel: of one version, so that the same files give the same bytes.
+WHEEL_TOOL := $(PACKAGES_FOLDER)/venv/bin/wheel
+$(WHEEL_TOOL):
+	$(PYTHON) -m venv $(PACKAGES_FOLDER)/venv && $(PACKAGES_FOLDER)/venv/bin/pip install -q wheel==0.45.1
+## wheel: the static program as a Python wheel, build/packages/dq_onnx-VERSION-py3-none-TAGS.whl (PyPI)
+wheel: static $(PACKAGES_FOLDER)/dq-static.cdx.json $(WHEEL_TOOL)
+	rm -f $(PACKAGES_FOLDER)/dq_onnx-*.whl
+	$(PYTHON) -B cmd/packages/wheel.py $(STATIC_FOLDER)/dq $(PACKAGES_FOLDER)/dq-static.cdx.json $(VERSION) $(CC) $(PACKAGES_FOLDER)/wheel
+	$(WHEEL_TOOL) pack $(PACKAGES_FOLDER)/wheel --dest-dir $(PACKAGES_FOLDER)
 
 # ---- The archive of the sources ----
 

@@ -15,13 +15,18 @@ static char problem[200]; // why there are none; empty where there are
 extern int openblas_get_num_threads(void) __attribute__((weak));
 extern void openblas_set_num_threads(int) __attribute__((weak));
 
+// LAPACK calls it for an argument that is wrong, and returns its number as info. LAPACK's own prints and ends the
+// process by the input and output of Fortran, of 250 KiB.
+void xerbla_(const char *routine, const int *argument, size_t length);
+void xerbla_(const char *routine, const int *argument, size_t length) { (void)routine, (void)argument, (void)length; }
+
 static void load(void) {
 #define TAKE(name) functions.name = name;
   DQ_CBLAS_FUNCTIONS(TAKE)
   DQ_LAPACKE_FUNCTIONS(TAKE)
 #undef TAKE
   functions.set_threads = openblas_set_num_threads;
-  functions.threads = openblas_get_num_threads ? openblas_get_num_threads() : 1;
+  functions.threads = openblas_get_num_threads ? openblas_get_num_threads() : 0;
 }
 
 #else

@@ -17,8 +17,8 @@ typedef struct dq_blas {
   DQ_CBLAS_FUNCTIONS(DQ_BLAS_MEMBER)
   DQ_LAPACKE_FUNCTIONS(DQ_BLAS_MEMBER)
 #undef DQ_BLAS_MEMBER
-  void (*set_threads)(int count); // NULL where the library has no threads of its own
-  int threads;                    // that the library started with
+  int threads;                    // that OpenBLAS started with; 0: the library is not OpenBLAS
+  void (*set_threads)(int count); // of OpenBLAS, else NULL
 } dq_blas;
 
 // Loads the functions and sets them to one thread, the first time. Any thread may call it. DQ_SYSTEM: a library is not

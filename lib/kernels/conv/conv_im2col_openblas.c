@@ -3,7 +3,9 @@
 
 #include "lib/blas/blas.h"
 
-static bool applicable(const dq_conv_plan *plan) { return dq_matrix_applicable(plan) && dq_blas_open(NULL) == DQ_OK; }
+static bool applicable(const dq_conv_plan *plan) {
+  return dq_matrix_applicable(plan) && dq_blas_open(NULL) == DQ_OK && dq_blas_loaded()->threads > 0;
+}
 
 static void multiply_columns(void *argument, int64_t task, int thread) {
   const dq_matrix_product *m = argument;
