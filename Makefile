@@ -34,6 +34,9 @@ $(B)/generated/sets.mk: lib/base/cpu.def Makefile
 	@tr '\n' ' ' <$< | sed 's/DQ_CPU_FEATURE(/\n/g' | sed -nE 's/^$(SET_ROW).*/$(SET_LINES)/p' >$@
 include $(B)/generated/sets.mk
 MACHINE := $(shell $(CC) -dumpmachine | cut -d- -f1)
+# gcc 12.2 for AArch64 ends with an internal error in loops that find the largest of some double values by fmax, unless
+# fmax is any other function to it.
+OWN_FLAGS += $(if $(filter aarch64,$(MACHINE)),-fno-builtin-fmax -fno-builtin-fmin)
 FOREIGN := $(patsubst %,\%_%.c,$(filter-out $(SETS_$(MACHINE)),$(SETS_x86_64) $(SETS_aarch64)))
 # Empty: without the convolutions that multiply by OpenBLAS.
 OPENBLAS := yes

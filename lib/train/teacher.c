@@ -88,7 +88,7 @@ static void soften(const dq_teacher *teacher, const float *scores, float *target
   for (int64_t c = 0; c < classes; c++) {
     const double score = (double)scores[c];
     targets[c] = (float)(teacher->output == DQ_TEACHER_SHARES ? log(fmax(score, 0x1p-126)) : score);
-    if ((double)targets[c] > largest) largest = (double)targets[c]; // fmax here ends gcc 12.2 for AArch64
+    largest = fmax(largest, (double)targets[c]);
   }
   for (int64_t c = 0; c < classes; c++) sum += exp(((double)targets[c] - largest) / teacher->temperature);
   for (int64_t c = 0; c < classes; c++)

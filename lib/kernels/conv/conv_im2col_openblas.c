@@ -14,10 +14,9 @@ static void multiply_columns(void *argument, int64_t task, int thread) {
   const float *b = m->b + from * (m->transposed ? m->depth : 1);
   (void)thread;
   if (!count) return;
-  dq_blas_loaded()->cblas_sgemm(CblasRowMajor, CblasNoTrans, m->transposed ? CblasTrans : CblasNoTrans,
-                                (blasint)m->rows, (blasint)count, (blasint)m->depth, 1.0f, m->a, (blasint)m->depth, b,
-                                (blasint)(m->transposed ? m->depth : m->columns), 0.0f, m->out + from,
-                                (blasint)m->out_stride);
+  dq_blas_loaded()->cblas_sgemm(CblasRowMajor, CblasNoTrans, m->transposed ? CblasTrans : CblasNoTrans, (int)m->rows,
+                                (int)count, (int)m->depth, 1.0f, m->a, (int)m->depth, b,
+                                (int)(m->transposed ? m->depth : m->columns), 0.0f, m->out + from, (int)m->out_stride);
   for (int64_t i = 0; i < m->rows; i++)
     for (int64_t j = from; j < from + count; j++) {
       float *at = m->out + i * m->out_stride + j;
