@@ -1,9 +1,13 @@
 #include "lib/blas/blas.h"
 
 #include <pthread.h>
+#include <stdbool.h>
+#include <string.h>
 #ifndef DQ_STATIC
 #include <dlfcn.h>
+#include <signal.h>
 #include <stdio.h>
+#include <unistd.h>
 #endif
 
 static dq_blas functions;
@@ -45,7 +49,7 @@ static void find(void *handle, const char *name, void *to) {
   if (handle && !*(void **)to && !problem[0]) snprintf(problem, sizeof problem, "%s", dlerror());
 }
 
-static void load(void) {
+static void load_both(void) {
   int (*threads)(void);
   void *openblas = library("libopenblas.so.0"), *lapacke = openblas ? library("liblapacke.so.3") : NULL;
 #define FIND_CBLAS(name) find(openblas, #name, &functions.name);
@@ -57,6 +61,25 @@ static void load(void) {
   find(openblas, "openblas_get_num_threads", &threads);
   find(openblas, "openblas_set_num_threads", &functions.set_threads);
   if (!problem[0]) functions.threads = threads();
+}
+
+// OpenBLAS raises SIGINT where the system refuses it memory for its threads, and goes on without them; it waits for
+// ever later. The signal is kept from this thread and taken away; one that someone else sent is sent on.
+static void load(void) {
+  const struct timespec none = {0};
+  sigset_t interrupt, before;
+  siginfo_t origin;
+  sigemptyset(&interrupt);
+  sigaddset(&interrupt, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &interrupt, &before);
+  load_both();
+  bool own = false, other = false;
+  while (sigtimedwait(&interrupt, &origin, &none) == SIGINT)
+    if (origin.si_pid == getpid()) own = true;
+    else other = true;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  if (own) strcpy(problem, "out of memory: OpenBLAS cannot start its threads");
+  if (other) kill(getpid(), SIGINT);
 }
 
 #endif
@@ -71,7 +94,8 @@ dq_status dq_blas_open(dq_error *error) {
   pthread_once(&once, load_and_set);
   if (!problem[0]) return DQ_OK;
   dq_fail(error, DQ_SYSTEM, "OpenBLAS and LAPACKE cannot be loaded: %s", problem);
-  dq_error_hint(error, "decompositions need both: apt-get install libopenblas0-pthread liblapacke");
+  if (!strstr(problem, "memory")) // which dlerror says too where a library cannot be mapped
+    dq_error_hint(error, "decompositions need both: apt-get install libopenblas0-pthread liblapacke");
   return DQ_SYSTEM;
 }
 

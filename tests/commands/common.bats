@@ -4,7 +4,7 @@ load common
 @test "help and version" {
   for verb in $verbs; do
     gives 0 dq-$verb --version
-    [ "$output" = "dq-$verb $(dq --version | cut -d' ' -f2)" ]
+    [ "$output" = "dq-$verb $(dq --version | cut -d' ' -f2-)" ]
     says ""
     gives 0 dq-$verb --help
     [[ $output == *"usage: dq-$verb "* || $output == *"Usage: dq-$verb "* ]]
