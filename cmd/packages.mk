@@ -66,7 +66,7 @@ deb: dist
 # ---- A container ----
 
 ## container: the static program as an image for podman and docker, build/packages/dq-VERSION-MACHINE.image.tar
-container: static
+container: static $(PACKAGES_FOLDER)/dq-static.cdx.json
 	@sh cmd/deps.sh container
-	sh cmd/packages/container.sh $(STATIC_FOLDER)/dq $(PACKAGES_FOLDER)/container $(PACKAGES_FOLDER)/dq-$(VERSION)-$(MACHINE).image.tar \
+	sh cmd/packages/container.sh $(STATIC_FOLDER)/dq $(PACKAGES_FOLDER)/dq-static.cdx.json $(PACKAGES_FOLDER)/container $(PACKAGES_FOLDER)/dq-$(VERSION)-$(MACHINE).image.tar \
 	  $(VERSION) $(COMMIT) $(MACHINE) $(VERBS)

@@ -1,10 +1,10 @@
 #!/bin/sh
 # Builds an image of a static program with buildah, by cmd/packages/Dockerfile, as an archive that `docker load` and `podman load` read.
-# usage: container.sh PROGRAM FOLDER ARCHIVE VERSION COMMIT MACHINE VERB...
+# usage: container.sh PROGRAM BILL FOLDER ARCHIVE VERSION COMMIT MACHINE VERB...
 # FOLDER: for the files of the image and what buildah keeps. MACHINE: that of the program, as gcc calls it.
 set -eu
-program=$1 folder=$2 archive=$3 version=$4 commit=$5 machine=$6
-shift 6
+program=$1 bill=$2 folder=$3 archive=$4 version=$5 commit=$6 machine=$7
+shift 7
 case $machine in
 x86_64) machine=amd64 ;;
 aarch64) machine=arm64 ;;
@@ -16,6 +16,7 @@ chmod 1777 "$folder/root/data" "$folder/root/tmp"
 cp "$program" "$folder/root/usr/bin/dq"
 for verb; do ln -s dq "$folder/root/usr/bin/dq-$verb"; done
 cp LICENSE "$folder/root/usr/share/doc/dq"
+cp "$bill" "$folder/root/usr/share/doc/dq/dq.cdx.json"
 # Its storage is in the folder, without the settings of the machine, and needs no privilege beyond a user namespace.
 store=$(realpath "$folder")
 image() { TMPDIR=$store buildah --root "$store/storage" --runroot "$store/run" --storage-driver vfs "$@"; }
