@@ -33,7 +33,8 @@ setup_file() {
 }
 
 @test "without OpenBLAS a decomposition ends with 5 and a hint" {
-  mkdir none && echo none >none/libopenblas.so.0
+  mkdir none
+  echo none >none/libopenblas.so.0
   gives 5 env LD_LIBRARY_PATH="$PWD/none" dq-tucker "$root/datasets/shapes.onnx" --energy 0.9 -o t.onnx
   has "OpenBLAS and LAPACKE cannot be loaded: "
   has "hint: decompositions need both: apt-get install libopenblas0-pthread liblapacke"
@@ -57,7 +58,8 @@ setup_file() {
   gives 0 readelf -d "$build/static/dq"
   has "There is no dynamic section in this file."
   (($(stat -c %s "$build/static/dq") <= 12000000))
-  mkdir empty && cp "$build/static/dq" "$root/datasets/shapes.onnx" empty/
+  mkdir empty
+  cp "$build/static/dq" "$root/datasets/shapes.onnx" empty/
   local line="int8 shapes.onnx --data synth:shapes -o int8.onnx -q"
   if ((EUID == 0)); then gives 0 chroot empty /dq $line; else (cd empty && env -i ./dq $line); fi
   gives 0 dq-int8 empty/shapes.onnx --data synth:shapes -o int8.onnx -q
