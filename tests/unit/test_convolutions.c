@@ -70,6 +70,14 @@ static void bytes_take_the_fastest_of_all(void **state) {
   assert_string_equal(dq_conv_algorithm_name(&plan), "tiles");
 }
 
+// Values and sums of half of the plane for each of two threads would take 278 MB.
+static void bands_of_large_planes_are_bounded(void **state) {
+  (void)state;
+  dq_conv_plan plan = plan_of(three_by_three(128, 64, 400), DQ_CONV_winograd);
+  assert_string_equal(dq_conv_algorithm_name(&plan), "winograd");
+  assert_in_range(dq_conv_scratch_bytes(&plan, 2), 1, 100 << 20);
+}
+
 static void what_does_not_fit_counts_as_auto(void **state) {
   (void)state;
   dq_conv_parameters strided = three_by_three(64, 64, 56);
@@ -350,6 +358,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(only_auto_takes_other_bits),
       cmocka_unit_test(bytes_take_the_fastest_of_all),
+      cmocka_unit_test(bands_of_large_planes_are_bounded),
       cmocka_unit_test(what_does_not_fit_counts_as_auto),
       cmocka_unit_test(large_tiles_up_to_where_they_are_exact_enough),
       cmocka_unit_test(errors_stay_below_the_bound),

@@ -87,6 +87,15 @@ static double band_cost(const dq_conv_plan *plan, int size, int64_t tiles) {
   return band_cost_in(plan, size, tiles, plan->float32 ? BAND_BYTES : vnni ? BAND_BYTES_VNNI : BAND_BYTES_INT8);
 }
 
+// Whether values and sums of so many tiles take more memory than a band may where it does not fit a cache anyway: a
+// plane of a million pixels would take hundreds of megabytes for each thread.
+static bool is_too_large(const dq_conv_plan *plan, int size, int64_t tiles) {
+  enum { MOST = 32 << 20 };
+  const dq_conv_parameters *p = &plan->shape;
+  const double words = plan->float32 ? (double)(p->in_channels + p->out_channels) : (double)p->in_channels / 2;
+  return (double)(side(size) * side(size)) * words * (double)tiles * 4 > MOST;
+}
+
 // Chooses the rows of a band; returns the cost of the whole.
 static double choose_rows(const dq_conv_plan *plan, int size, dq_conv_winograd_plan *tiles) {
   const dq_conv_parameters *p = &plan->shape;
@@ -95,6 +104,7 @@ static double choose_rows(const dq_conv_plan *plan, int size, dq_conv_winograd_p
   tiles->high = dq_ceil_div(p->out_height, size);
   tiles->wide = dq_ceil_div(p->out_width, size);
   for (int64_t rows = 1; rows <= tiles->high; rows++) {
+    if (rows > 1 && is_too_large(plan, size, rows * tiles->wide)) break;
     int64_t whole = tiles->high / rows, rest = tiles->high % rows;
     double cost = (double)whole * band_cost(plan, size, rows * tiles->wide);
     if (rest) cost += band_cost(plan, size, rest * tiles->wide);
