@@ -24,29 +24,43 @@ const char *dq_layer_label(const dq_node *node) {
   return unnamed ? node->outputs[0]->name : node->name;
 }
 
-static bool is_layer(const dq_node *node, const char *layer) {
-  if (node->name[0] && !strcmp(node->name, layer)) return true;
-  return node->output_count && node->outputs[0] && !strcmp(node->outputs[0]->name, layer);
+dq_status dq_layer_names(dq_name_list *names, const dq_graph *graph, dq_arena *arena, dq_error *error) {
+  if (!dq_name_list_new(names, 2 * graph->node_count, arena)) return dq_fail_memory(error, 0);
+  for (int n = 0; n < graph->node_count; n++) {
+    const dq_node *node = graph->nodes[n];
+    const dq_value *output = dq_node_output(node, 0);
+    if (node->name[0]) dq_name_list_add(names, node->name, n);
+    if (output) dq_name_list_add(names, output->name, n);
+  }
+  dq_name_list_sort(names);
+  return DQ_OK;
 }
 
-bool dq_precision_has_layer(const dq_graph *graph, const char *layer) {
-  for (int n = 0; n < graph->node_count; n++)
-    if (is_layer(graph->nodes[n], layer)) return true;
-  return false;
+dq_status dq_precision_index_make(dq_precision_index *index, const dq_precision_map *map, dq_arena *arena,
+                                  dq_error *error) {
+  *index = (dq_precision_index){.map = map};
+  if (!map) return DQ_OK;
+  if (!dq_name_list_new(&index->layers, map->count, arena)) return dq_fail_memory(error, 0);
+  for (int i = 0; i < map->count; i++) dq_name_list_add(&index->layers, map->layers[i].layer, i);
+  dq_name_list_sort(&index->layers);
+  return DQ_OK;
 }
 
-const dq_layer_precision *dq_precision_find(const dq_precision_map *map, const dq_node *node) {
-  for (int i = 0; map && i < map->count; i++)
-    if (is_layer(node, map->layers[i].layer)) return &map->layers[i];
-  return NULL;
+// The first entry that has one of both names.
+const dq_layer_precision *dq_precision_find(const dq_precision_index *index, const dq_node *node) {
+  const dq_value *output = dq_node_output(node, 0);
+  int named = node->name[0] ? dq_name_list_find(&index->layers, node->name) : -1;
+  int made = output ? dq_name_list_find(&index->layers, output->name) : -1;
+  int found = made < 0 || (named >= 0 && named < made) ? named : made;
+  return found < 0 ? NULL : &index->map->layers[found];
 }
 
 // ---- Reading ----
 
-static dq_status check_layer(const dq_settings_file *settings, const char *layer, const dq_graph *graph,
-                             dq_error *error) {
+static dq_status check_layer(const dq_settings_file *settings, const char *layer, const dq_name_list *known,
+                             const dq_graph *graph, dq_error *error) {
   dq_nearest nearest = dq_nearest_begin(layer);
-  if (dq_precision_has_layer(graph, layer)) return DQ_OK;
+  if (dq_name_list_find(known, layer) >= 0) return DQ_OK;
   for (int n = 0; n < graph->node_count; n++) dq_nearest_offer(&nearest, dq_layer_label(graph->nodes[n]));
   dq_settings_fail(settings, layer, "unknown layer", "", error);
   if (nearest.name) dq_error_hint(error, "did you mean '%s'?", nearest.name);
@@ -77,10 +91,12 @@ dq_status dq_precision_read(dq_precision_map *map, const dq_settings_file *setti
   map->layers = DQ_NEW_ARRAY(arena, json_object_size(layers), dq_layer_precision);
   if (!map->layers) return dq_fail_memory(error, 0);
   const char *name;
+  dq_name_list known;
+  DQ_TRY(dq_layer_names(&known, graph, arena, error));
   json_object_foreach(layers, name, value) {
     dq_layer_precision *layer = &map->layers[map->count++];
     if (!(layer->layer = dq_arena_strdup(arena, name))) return dq_fail_memory(error, strlen(name));
-    DQ_TRY(check_layer(settings, name, graph, error));
+    DQ_TRY(check_layer(settings, name, &known, graph, error));
     DQ_TRY(read_precision(settings, name, value, &layer->precision, error));
   }
   return DQ_OK;

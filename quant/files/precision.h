@@ -4,6 +4,7 @@
 #define DQ_QUANT_PRECISION_H
 
 #include "lib/graph/graph.h"
+#include "lib/graph/name_list.h"
 #include "lib/settings/settings_file.h"
 
 typedef enum dq_precision {
@@ -27,11 +28,20 @@ typedef struct dq_precision_map {
 // The label of a node in files: its name, or the name of its first output when it has no name. The graph owns it.
 const char *dq_layer_label(const dq_node *node);
 
-// Whether the graph has a layer of this label.
-bool dq_precision_has_layer(const dq_graph *graph, const char *layer);
+// The names by which files may name the nodes of a graph, those of nodes and of their first outputs, with the indices
+// of the nodes. The arena owns the list. DQ_SYSTEM: there is no memory.
+dq_status dq_layer_names(dq_name_list *names, const dq_graph *graph, dq_arena *arena, dq_error *error);
 
+// The layers of a map by name, in the arena; of NULL, and zeroed, none. The map must outlive it. DQ_SYSTEM: there is no
+// memory.
+typedef struct dq_precision_index {
+  const dq_precision_map *map;
+  dq_name_list layers;
+} dq_precision_index;
+dq_status dq_precision_index_make(dq_precision_index *index, const dq_precision_map *map, dq_arena *arena,
+                                  dq_error *error);
 // The entry of a node; NULL: the map has none.
-const dq_layer_precision *dq_precision_find(const dq_precision_map *map, const dq_node *node);
+const dq_layer_precision *dq_precision_find(const dq_precision_index *index, const dq_node *node);
 
 // Reads a file for this graph. The arena owns the map. DQ_BAD_INPUT, with path, line and layer: the file is not JSON,
 // has another schema, no layers, a layer twice, a layer that the graph does not have (the hint is the most similar

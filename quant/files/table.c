@@ -91,23 +91,42 @@ const dq_calibration_table_range *dq_calibration_table_find(const dq_calibration
   return NULL;
 }
 
-dq_status dq_calibration_table_add(dq_calibration_table *table, const dq_calibration_table *found, dq_arena *arena,
-                                   dq_error *error) {
+dq_status dq_calibration_table_index(dq_name_list *index, const dq_calibration_table *table, dq_arena *arena,
+                                     dq_error *error) {
+  if (!dq_name_list_new(index, table->count, arena)) return dq_fail_memory(error, 0);
+  for (int i = 0; i < table->count; i++) dq_name_list_add(index, table->ranges[i].value, i);
+  dq_name_list_sort(index);
+  return DQ_OK;
+}
+
+// Adds the ranges of `found` that `known`, the index of the table, lacks.
+static dq_status add_unknown(dq_calibration_table *table, const dq_name_list *known, const dq_calibration_table *found,
+                             dq_arena *arena, dq_error *error) {
   int more = 0;
-  for (int i = 0; i < found->count; i++) more += !dq_calibration_table_find(table, found->ranges[i].value);
+  for (int i = 0; i < found->count; i++) more += dq_name_list_find(known, found->ranges[i].value) < 0;
   if (!more) return DQ_OK;
   dq_calibration_table all = *table;
   all.ranges = DQ_NEW_ARRAY(arena, table->count + more, dq_calibration_table_range);
   if (!all.ranges) return dq_fail_memory(error, 0);
   if (table->count) memcpy(all.ranges, table->ranges, (size_t)table->count * sizeof *all.ranges);
   for (int i = 0; i < found->count; i++) {
-    if (dq_calibration_table_find(table, found->ranges[i].value)) continue;
+    if (dq_name_list_find(known, found->ranges[i].value) >= 0) continue;
     dq_calibration_table_range *range = &all.ranges[all.count++];
     *range = found->ranges[i];
     if (!(range->value = dq_arena_strdup(arena, range->value))) return dq_fail_memory(error, 0);
   }
   *table = all;
   return DQ_OK;
+}
+
+dq_status dq_calibration_table_add(dq_calibration_table *table, const dq_calibration_table *found, dq_arena *arena,
+                                   dq_error *error) {
+  dq_name_list known;
+  dq_arena *own = dq_arena_beside(arena);
+  dq_status status = own ? dq_calibration_table_index(&known, table, own, error) : dq_fail_memory(error, 0);
+  if (status == DQ_OK) status = add_unknown(table, &known, found, arena, error);
+  dq_arena_free(own);
+  return status;
 }
 
 // ---- Reading ----

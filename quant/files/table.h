@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 
+#include "lib/graph/name_list.h"
 #include "quant/numeric/accumulator.h"
 #include "quant/rewrite/bias_absorption.h"
 #include "quant/rewrite/bias_correction.h"
@@ -50,6 +51,11 @@ dq_status dq_data_hash(uint64_t *hash, const dq_graph *graph, const dq_shape_req
 
 // The range of a value; NULL: the table has none of that name.
 const dq_calibration_table_range *dq_calibration_table_find(const dq_calibration_table *table, const char *value);
+
+// The places of all ranges by the names of their values, in the arena, for as long as no range is added. DQ_SYSTEM:
+// there is no memory.
+dq_status dq_calibration_table_index(dq_name_list *index, const dq_calibration_table *table, dq_arena *arena,
+                                     dq_error *error);
 
 // Adds the ranges of `found` whose values the table lacks. The array of all ranges is a new one in the arena, as are
 // the added names; the table is as it was where nothing is added. DQ_SYSTEM: there is no memory.

@@ -75,7 +75,8 @@ dq_status dq_int8_levels(dq_int8_job *job) {
 }
 
 const dq_calibration_table_range *dq_int8_given_range(const dq_int8_job *job, int v) {
-  return job->in->given ? dq_calibration_table_find(job->in->given, job->graph->values[v]->name) : NULL;
+  int found = dq_name_list_find(&job->given_ranges, job->graph->values[v]->name);
+  return found < 0 ? NULL : &job->in->given->ranges[found];
 }
 
 // Whether this setting or a trial that shares its measurements corrects biases.

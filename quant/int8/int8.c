@@ -165,9 +165,11 @@ dq_status dq_int8_apply(dq_graph *graph, dq_data *data, const dq_int8_options *o
 dq_status dq_int8_precision(const dq_int8_report *report, const dq_graph *graph, dq_arena *arena, dq_precision_map *map,
                             dq_error *error) {
   *map = (dq_precision_map){.layers = DQ_NEW_ARRAY(arena, report->count, dq_layer_precision)};
+  dq_name_list names;
   if (!map->layers) return dq_fail_memory(error, 0);
+  DQ_TRY(dq_layer_names(&names, graph, arena, error));
   for (int i = 0; i < report->count; i++)
-    if (dq_precision_has_layer(graph, report->layers[i].label))
+    if (dq_name_list_find(&names, report->layers[i].label) >= 0)
       map->layers[map->count++] = (dq_layer_precision){report->layers[i].label, report->layers[i].precision};
   return DQ_OK;
 }

@@ -72,9 +72,11 @@ typedef struct dq_int8_job {
   dq_tensor *tensors;       // shapes and types by value index
   dq_value_choice *choices; // by value index, as many as the graph had when selecting
   int value_count;
-  dq_input_levels levels; // the input grid; its range holds for the value `levelled`
-  const char *levelled;   // name of the value that has the input grid; NULL: none
-  const char **halves;    // labels of the nodes that become float16
+  dq_precision_index precisions; // of in->options->precision
+  dq_name_list given_ranges;     // of in->given; empty without one
+  dq_input_levels levels;        // the input grid; its range holds for the value `levelled`
+  const char *levelled;          // name of the value that has the input grid; NULL: none
+  const char **halves;           // labels of the nodes that become float16
   int half_count;
   const dq_permuted_value *permuted; // values whose channels have another order than in the source
   int permuted_count;

@@ -17,6 +17,8 @@ dq_status dq_int8_open_tables(dq_int8_job *job) {
   for (int v = 0; v < graph->value_count; v++)
     job->choices[v] = (dq_value_choice){.shares = v, .slot = -1, .original = graph->values[v]->name};
   for (int n = 0; n < graph->node_count; n++) graph->nodes[n]->mark = 0;
+  DQ_TRY(dq_precision_index_make(&job->precisions, job->in->options->precision, job->arena, job->error));
+  if (job->in->given) DQ_TRY(dq_calibration_table_index(&job->given_ranges, job->in->given, job->arena, job->error));
   return dq_infer(graph, &job->in->options->shapes, DQ_INFER_TOLERANT, job->in->context, job->arena, &job->tensors,
                   job->error);
 }
@@ -88,8 +90,9 @@ static const char *const by_float[] = {"float32 by --precision", "float32 by the
 static bool is_half(const char *reason) { return reason == by_half; }
 
 // Why the user wants a node left in float; NULL: not so.
-static const char *left_in_float(const dq_int8_options *options, const dq_node *node) {
-  const dq_layer_precision *given = dq_precision_find(options->precision, node);
+static const char *left_in_float(const dq_int8_job *job, const dq_node *node) {
+  const dq_int8_options *options = job->in->options;
+  const dq_layer_precision *given = dq_precision_find(&job->precisions, node);
   if (given && given->precision == DQ_PRECISION_FP16) return by_half;
   if (given && given->precision == DQ_PRECISION_FP32) return by_float[options->precision_found];
   return is_excluded(options, node) ? "excluded" : NULL;
@@ -102,23 +105,22 @@ static dq_quantization rule_of(const dq_node *node) {
 
 // A Relu or Clip that belongs to a product which is left in float stays with it: quantizing between the
 // two would cost and bring nothing.
-static const char *left_with_product(const dq_int8_options *options, const dq_node *node) {
+static const char *left_with_product(const dq_int8_job *job, const dq_node *node) {
   const dq_value *input = node->inputs[0];
   const dq_node *producer = input->producer;
   bool product = rule_of(producer) == DQ_QUANTIZE_COMPUTE;
-  return product && dq_is_private(input) && !dq_precision_find(options->precision, node)
-             ? left_in_float(options, producer)
-             : NULL;
+  return product && dq_is_private(input) && !dq_precision_find(&job->precisions, node) ? left_in_float(job, producer)
+                                                                                       : NULL;
 }
 
 // A function and what belongs to it are one table: where a part of it is left in float, rounding in between would cost
 // and bring nothing.
-static const char *left_with_function(const dq_int8_options *options, const dq_node *node) {
+static const char *left_with_function(const dq_int8_job *job, const dq_node *node) {
   const dq_node *parts[DQ_FUNCTION_PARTS];
   const char *wish = NULL;
-  if (!dq_is_in_function(node) || dq_precision_find(options->precision, node)) return NULL;
+  if (!dq_is_in_function(node) || dq_precision_find(&job->precisions, node)) return NULL;
   int count = dq_function_parts(node, parts);
-  for (int i = 0; i < count && !wish; i++) wish = left_in_float(options, parts[i]);
+  for (int i = 0; i < count && !wish; i++) wish = left_in_float(job, parts[i]);
   return wish;
 }
 
@@ -202,7 +204,7 @@ static bool leads_to_quantized(const dq_int8_job *job, const dq_value *value) {
   for (int u = 0; u < value->user_count; u++) {
     const dq_node *user = value->users[u];
     dq_quantization rule = rule_of(user);
-    if (left_in_float(job->in->options, user) || rule == DQ_QUANTIZE_NOT || rule == DQ_QUANTIZE_ABSORB) return false;
+    if (left_in_float(job, user) || rule == DQ_QUANTIZE_NOT || rule == DQ_QUANTIZE_ABSORB) return false;
     if (rule == DQ_QUANTIZE_SHARE && !leads_to_quantized(job, user->outputs[0])) return false;
     if (joins(user) && (only_gathers_outputs(user) || !leads_to_quantized(job, user->outputs[0]))) return false;
   }
@@ -249,7 +251,7 @@ static bool is_divisor(const dq_int8_job *job, const dq_node *node, dq_quantizat
 
 // Why the node stays in float where it stands; NULL: not so, or a file of precisions has it in 8 bits.
 static const char *left_at_place(const dq_int8_job *job, const dq_node *node, dq_quantization rule) {
-  const dq_layer_precision *given = dq_precision_find(job->in->options->precision, node);
+  const dq_layer_precision *given = dq_precision_find(&job->precisions, node);
   if (given && given->precision == DQ_PRECISION_INT8) return NULL;
   if (is_left_behind_products(job, node, rule)) return "behind the last product";
   return is_divisor(job, node, rule) ? "divides" : NULL;
@@ -261,9 +263,9 @@ static const char *select_node(dq_int8_job *job, const dq_node *node, dq_quantiz
     return "";
   if (!node->input_count || !is_float(job, dq_node_input(node, 0)) || !dq_node_output(node, 0)) return "";
   if (is_known(job, node)) return "";
-  const char *wish = left_in_float(job->in->options, node);
-  if (!wish && rule == DQ_QUANTIZE_ABSORB) wish = left_with_product(job->in->options, node);
-  if (!wish) wish = left_with_function(job->in->options, node);
+  const char *wish = left_in_float(job, node);
+  if (!wish && rule == DQ_QUANTIZE_ABSORB) wish = left_with_product(job, node);
+  if (!wish) wish = left_with_function(job, node);
   if (wish) return wish;
   const char *place = left_at_place(job, node, rule);
   if (place) return place;

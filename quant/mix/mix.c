@@ -119,6 +119,7 @@ dq_status dq_mix_search(dq_graph **answer, const dq_graph *graph, dq_mix_report 
     status = dq_mix_make(&search.maker, &report->points[report->answer].map, answer, &report->int8, error);
   dq_evaluator_close(&search.trial);
   dq_evaluator_close(&search.other);
+  dq_arena_free(search.of_front);
   dq_data_free(search.turns);
   dq_graph_free(search.whole);
   return status;

@@ -54,7 +54,8 @@ typedef enum dq_mix_kind {
 typedef struct dq_mix_point {
   const char *name;
   dq_mix_kind kind;
-  uint8_t *choice; // [unit_count]; NULL: a map of the caller that divides units
+  uint8_t *choice;       // [unit_count]; NULL: a map of the caller that divides units
+  const uint8_t *layers; // precisions of the map, by unit and layer of the unit
   dq_precision_map map;
   // The time was predicted before the point was measured; the noise is that of the costs after all corrections, those
   // by this point included. Without a choice all are 0.

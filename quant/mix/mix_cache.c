@@ -112,27 +112,36 @@ static bool is_number(const json_t *value) { return json_is_number(value) && fab
 static const char COUNTS[] = "counts of 0 to 1e15";
 static bool is_count(double number) { return number >= 0 && number <= 1e15; }
 
-static dq_status read_numbers(const dq_settings_file *file, const json_t *from, const char *name, double *numbers,
-                              int count, dq_error *error) {
+// A list of `count` numbers of a file; NULL: the file has none, and *error is set.
+static const json_t *list_of(const dq_settings_file *file, const json_t *from, const char *name, int count,
+                             dq_error *error) {
   const json_t *list = json_object_get(from, name);
   char expected[64];
+  bool good = json_is_array(list) && json_array_size(list) == (size_t)count;
+  for (int i = 0; i < count && good; i++) good = is_number(json_array_get(list, (size_t)i));
   snprintf(expected, sizeof expected, "%d numbers", count);
-  if (!json_is_array(list) || json_array_size(list) != (size_t)count) return fail_member(file, name, expected, error);
-  for (int i = 0; i < count; i++) {
-    const json_t *value = json_array_get(list, (size_t)i);
-    if (!is_number(value)) return fail_member(file, name, expected, error);
-    numbers[i] = json_number_value(value);
-  }
+  if (!good) fail_member(file, name, expected, error);
+  return good ? list : NULL;
+}
+
+static double number_at(const json_t *list, int i) { return json_number_value(json_array_get(list, (size_t)i)); }
+
+static dq_status read_numbers(const dq_settings_file *file, const json_t *from, const char *name, double *numbers,
+                              int count, dq_error *error) {
+  const json_t *list = list_of(file, from, name, count, error);
+  if (!list) return DQ_BAD_INPUT;
+  for (int i = 0; i < count; i++) numbers[i] = number_at(list, i);
   return DQ_OK;
 }
 
 static dq_status read_means(const dq_settings_file *file, const json_t *from, const char *name, dq_mix_mean *means,
                             int count, dq_error *error) {
-  double numbers[2 * count + 1];
-  DQ_TRY(read_numbers(file, from, name, numbers, 2 * count, error));
+  const json_t *list = list_of(file, from, name, 2 * count, error);
+  if (!list) return DQ_BAD_INPUT;
   for (int i = 0; i < count; i++) {
-    if (!is_count(numbers[2 * i + 1])) return fail_member(file, name, COUNTS, error);
-    means[i] = (dq_mix_mean){numbers[2 * i], (int64_t)numbers[2 * i + 1]};
+    double times = number_at(list, 2 * i + 1);
+    if (!is_count(times)) return fail_member(file, name, COUNTS, error);
+    means[i] = (dq_mix_mean){number_at(list, 2 * i), (int64_t)times};
   }
   return DQ_OK;
 }

@@ -34,14 +34,14 @@ typedef struct sorter {
   dq_mix_costs *costs;
   const dq_mix_form *form;
   const dq_value **source; // by value of form->graph: the value of the network that it stands for
+  int *target;             // by value: target_of
   double *units, *values;  // seconds
   double other;
 } sorter;
 
-static const dq_value *source_of_node(const dq_graph *graph, const dq_node *node, int output) {
-  for (int n = 0; node->name[0] && n < graph->node_count; n++)
-    if (!strcmp(graph->nodes[n]->name, node->name)) return dq_node_output(graph->nodes[n], output);
-  return NULL;
+static const dq_value *source_of_node(const dq_mix_network *network, const dq_node *node, int output) {
+  int n = node->name[0] ? dq_name_list_find(&network->nodes, node->name) : -1;
+  return n < 0 ? NULL : dq_node_output(network->graph->nodes[n], output);
 }
 
 // Conversions, and what else the network has no node for, stand for what they read; other values have the names that
@@ -60,16 +60,14 @@ static dq_status find_sources(sorter *s, dq_arena *arena, dq_error *error) {
       if (!value) continue;
       const dq_value **source = &s->source[value->index];
       if (converts(order[n])) *source = s->source[order[n]->inputs[0]->index];
-      else if (!(*source = dq_graph_find(graph, value->name))) *source = source_of_node(graph, order[n], o);
+      else if (!(*source = dq_graph_find(graph, value->name))) *source = source_of_node(s->costs->network, order[n], o);
       if (!*source && order[n]->input_count && order[n]->inputs[0]) *source = s->source[order[n]->inputs[0]->index];
     }
   return DQ_OK;
 }
 
 static int value_number(const dq_mix_network *network, const dq_value *value) {
-  for (int v = 0; value && v < network->value_count; v++)
-    if (network->at[v] == value) return v;
-  return -1;
+  return value ? network->number_of[value->index] : -1;
 }
 
 static int unit_number(const dq_mix_network *network, const dq_value *value) {
@@ -91,8 +89,9 @@ static int target_of(const dq_mix_costs *costs, const uint8_t *choice, int value
 }
 
 // Whether a step is part of a conversion: the network has neither what it computes nor a node of its name.
-static bool is_added(const dq_graph *graph, const dq_node *node, const dq_value *output) {
-  return converts(node) || (output && !dq_graph_find(graph, output->name) && !source_of_node(graph, node, 0));
+static bool is_added(const dq_mix_network *network, const dq_node *node, const dq_value *output) {
+  return converts(node) ||
+         (output && !dq_graph_find(network->graph, output->name) && !source_of_node(network, node, 0));
 }
 
 // The unit that has the source of a step. Steps that a plan fuses with what only moves their result behind them, which
@@ -109,10 +108,9 @@ static void sort_step(sorter *s, const dq_node *node, double seconds) {
   const dq_value *at = output ? dq_graph_find(s->form->graph, output->name) : NULL;
   const dq_value *source = at ? s->source[at->index] : NULL;
   if (!source && output && !(source = dq_graph_find(network->graph, output->name)))
-    source = source_of_node(network->graph, node, 0);
+    source = source_of_node(network, node, 0);
   int value = value_number(network, source), unit = unit_of_step(network, node, source);
-  if (is_added(network->graph, node, output) && value >= 0 && target_of(s->costs, s->form->choice, value) >= 0)
-    s->values[value] += seconds;
+  if (is_added(network, node, output) && value >= 0 && s->target[value] >= 0) s->values[value] += seconds;
   else if (unit >= 0) s->units[unit] += seconds;
   else s->other += seconds;
 }
@@ -120,25 +118,23 @@ static void sort_step(sorter *s, const dq_node *node, double seconds) {
 // How many values a unit reads whose producers could have had its precision and have another one.
 static int foreign_inputs(const dq_mix_network *network, const uint8_t *choice, int unit) {
   int count = 0;
-  for (int v = 0; v < network->value_count && network->units[unit].layer_count; v++) {
-    const dq_mix_value *value = &network->values[v];
-    if (!network->units[value->producer].layer_count || choice[value->producer] == choice[unit]) continue;
-    for (int r = 0; r < value->reader_count; r++) count += value->readers[r] == unit;
+  for (int i = network->first_read[unit]; i < network->first_read[unit + 1] && network->units[unit].layer_count; i++) {
+    int producer = network->values[network->read[i]].producer;
+    count += network->units[producer].layer_count && choice[producer] != choice[unit];
   }
   return count;
 }
 
 // What a unit takes longer, or shorter, behind conversions belongs to these: seconds for each of its foreign inputs.
 static void share_difference(sorter *s, int unit, int inputs) {
-  const dq_mix_costs *costs = s->costs;
-  const dq_mix_mean *own = &costs->unit_seconds[unit * DQ_PRECISIONS + s->form->choice[unit]];
+  const dq_mix_network *network = s->costs->network;
+  const uint8_t *choice = s->form->choice;
+  const dq_mix_mean *own = &s->costs->unit_seconds[unit * DQ_PRECISIONS + choice[unit]];
   double difference = own->count ? (s->units[unit] - mean_of(own)) / inputs : 0;
-  for (int v = 0; v < costs->network->value_count; v++) {
-    const dq_mix_value *value = &costs->network->values[v];
-    bool foreign = costs->network->units[value->producer].layer_count && target_of(costs, s->form->choice, v) >= 0;
-    for (int r = 0; foreign && r < value->reader_count; r++)
-      if (value->readers[r] == unit && s->form->choice[unit] != s->form->choice[value->producer])
-        s->values[v] += difference;
+  for (int i = network->first_read[unit]; i < network->first_read[unit + 1]; i++) {
+    int v = network->read[i], producer = network->values[v].producer;
+    bool foreign = network->units[producer].layer_count && s->target[v] >= 0;
+    if (foreign && choice[unit] != choice[producer]) s->values[v] += difference;
   }
 }
 
@@ -155,7 +151,7 @@ static void add_conversions(sorter *s) {
   dq_mix_costs *costs = s->costs;
   const uint8_t *choice = s->form->choice;
   for (int v = 0; v < costs->network->value_count; v++) {
-    int from = choice[costs->network->values[v].producer], to = target_of(costs, choice, v);
+    int from = choice[costs->network->values[v].producer], to = s->target[v];
     if (to < 0) continue;
     add(&costs->value_seconds[(v * DQ_PRECISIONS + from) * DQ_PRECISIONS + to], s->values[v]);
     costs->per_element[from][to].sum += s->values[v];
@@ -163,14 +159,16 @@ static void add_conversions(sorter *s) {
   }
 }
 
-dq_status dq_mix_costs_add_times(dq_mix_costs *costs, const dq_mix_form *form, double float32, dq_arena *arena,
-                                 dq_error *error) {
+static dq_status add_times(dq_mix_costs *costs, const dq_mix_form *form, double float32, dq_arena *arena,
+                           dq_error *error) {
   const dq_mix_network *network = costs->network;
   sorter s = {.costs = costs,
               .form = form,
+              .target = DQ_NEW_ARRAY(arena, network->value_count, int),
               .units = DQ_NEW_ARRAY(arena, network->unit_count, double),
               .values = DQ_NEW_ARRAY(arena, network->value_count, double)};
-  if (!s.units || !s.values) return dq_fail_memory(error, 0);
+  if (!s.target || !s.units || !s.values) return dq_fail_memory(error, 0);
+  for (int v = 0; v < network->value_count; v++) s.target[v] = target_of(costs, form->choice, v);
   if (!(costs->float32 > 0)) costs->float32 = float32;
   double clock = costs->float32 / float32;
   DQ_TRY(find_sources(&s, arena, error));
@@ -181,6 +179,14 @@ dq_status dq_mix_costs_add_times(dq_mix_costs *costs, const dq_mix_form *form, d
   add_conversions(&s);
   add(&costs->other_seconds, s.other);
   return DQ_OK;
+}
+
+dq_status dq_mix_costs_add_times(dq_mix_costs *costs, const dq_mix_form *form, double float32, const dq_arena *arena,
+                                 dq_error *error) {
+  dq_arena *own = dq_arena_beside(arena);
+  dq_status status = own ? add_times(costs, form, float32, own, error) : dq_fail_memory(error, 0);
+  dq_arena_free(own);
+  return status;
 }
 
 double dq_mix_conversion_seconds(const dq_mix_costs *costs, int value, int from, int to) {
@@ -275,7 +281,7 @@ static void correct_conversion(void *user, int value, int from, int to) {
 }
 
 void dq_mix_costs_correct_noise(dq_mix_costs *costs, const uint8_t *choice, double measured, double power) {
-  double sum = dq_mix_predict(costs, choice).noise - costs->other_noise, left = measured - costs->other_noise;
+  double sum = add_up(costs, choice).noise - costs->other_noise, left = measured - costs->other_noise;
   if (!(sum > 0) || !(left > 0) || !isfinite(left)) return;
   correction c = {costs, pow(left / sum, power)};
   for (int u = 0; u < costs->network->unit_count; u++) {
@@ -296,22 +302,25 @@ void dq_mix_costs_fit_noise(dq_mix_costs *costs, const dq_mix_observation *obser
 
 typedef struct scales {
   double time, noise; // parts of a second, and of noise
+  double most;        // of a term, so that sums of all terms fit
 } scales;
 
 static dq_mix_cost cost_of(const scales *s, double seconds, double noise, int64_t bytes) {
-  const double most = (double)(INT64_MAX >> 12); // sums of some thousand terms fit
-  return (dq_mix_cost){(int64_t)fmin(round(seconds * s->time), most), (int64_t)fmin(round(noise * s->noise), most),
-                       bytes};
+  return (dq_mix_cost){(int64_t)fmin(round(seconds * s->time), s->most),
+                       (int64_t)fmin(round(noise * s->noise), s->most), bytes};
 }
 
 static scales scales_of(const dq_mix_costs *costs) {
   const dq_mix_network *network = costs->network;
+  const double terms = (double)network->unit_count + DQ_PRECISIONS * (double)network->value_count;
   double seconds = 0, noise = 0;
   for (int u = 0; u < network->unit_count; u++) {
     seconds += mean_of(&costs->unit_seconds[u * DQ_PRECISIONS + DQ_PRECISION_FP32]);
     noise += costs->unit_noise[u * DQ_PRECISIONS + DQ_PRECISION_INT8];
   }
-  return (scales){seconds > 0 ? DQ_MIX_TIME_PARTS / seconds : 0, noise > 0 ? NOISE_PARTS / noise : 0};
+  return (scales){.time = seconds > 0 ? DQ_MIX_TIME_PARTS / seconds : 0,
+                  .noise = noise > 0 ? NOISE_PARTS / noise : 0,
+                  .most = fmin((double)(INT64_MAX >> 12), (double)INT64_MAX / (2 * terms))};
 }
 
 static void fill_conversions(const dq_mix_costs *costs, const scales *s, bool timed, int v, dq_mix_value *value) {

@@ -29,8 +29,9 @@ dq_status dq_mix_costs_open(dq_mix_costs *costs, const dq_mix_network *network, 
 
 // Adds the times of the steps of a form that was run (dq_mix_form_run) in turns with the network in float32, which took
 // `float32` seconds. Times are multiplied by costs->float32 / float32, so that changes of the clock of the processor
-// since the first call do not count. DQ_SYSTEM: there is no memory.
-dq_status dq_mix_costs_add_times(dq_mix_costs *costs, const dq_mix_form *form, double float32, dq_arena *arena,
+// since the first call do not count. `arena` is one whose budget the memory of the call counts against. DQ_SYSTEM:
+// there is no memory.
+dq_status dq_mix_costs_add_times(dq_mix_costs *costs, const dq_mix_form *form, double float32, const dq_arena *arena,
                                  dq_error *error);
 
 // The time of a unit is its mean time when its inputs have its own precision. Where an input has another precision, the

@@ -55,7 +55,8 @@ typedef struct turns {
   int64_t (*clock)(void);
   double reading; // seconds that reading the clock takes, which every measured step has in it
   const dq_context *context;
-  dq_arena *arena;
+  dq_arena *arena; // of the results
+  dq_arena *own;
   dq_error *error;
 } turns;
 
@@ -72,8 +73,8 @@ static double reading_time(int64_t (*clock)(void)) {
 }
 
 static dq_status open_turns(turns *t) {
-  t->inputs = DQ_NEW_ARRAY(t->arena, t->count, dq_tensor **);
-  t->steps = DQ_NEW_ARRAY(t->arena, t->count, double *);
+  t->inputs = DQ_NEW_ARRAY(t->own, t->count, dq_tensor **);
+  t->steps = DQ_NEW_ARRAY(t->own, t->count, double *);
   if (!t->inputs || !t->steps) return dq_fail_memory(t->error, 0);
   t->clock = dq_pool_threads(t->context->pool) > 1 ? dq_nanoseconds : dq_thread_nanoseconds;
   t->reading = reading_time(t->clock);
@@ -82,10 +83,10 @@ static dq_status open_turns(turns *t) {
     int count = dq_plan_step_count(plan);
     t->forms[f].runs = DQ_NEW_ARRAY(t->arena, t->rounds->rounds, double);
     t->forms[f].steps = DQ_NEW_ARRAY(t->arena, count, double);
-    t->steps[f] = DQ_NEW_ARRAY(t->arena, t->rounds->step_rounds * count, double);
+    t->steps[f] = DQ_NEW_ARRAY(t->own, t->rounds->step_rounds * count, double);
     if (!t->forms[f].runs || !t->forms[f].steps || !t->steps[f]) return dq_fail_memory(t->error, 0);
     dq_plan_set_clock(plan, t->clock);
-    DQ_TRY(dq_feed_make(&t->inputs[f], plan, t->context, t->arena, t->error));
+    DQ_TRY(dq_feed_make(&t->inputs[f], plan, t->context, t->own, t->error));
   }
   return DQ_OK;
 }
@@ -156,8 +157,11 @@ static dq_status take_medians(turns *t) {
 dq_status dq_mix_form_run(dq_mix_form *forms, int count, const dq_mix_rounds *rounds, const dq_context *context,
                           dq_arena *arena, dq_error *error) {
   turns t = {.forms = forms, .count = count, .rounds = rounds, .context = context, .arena = arena, .error = error};
-  DQ_TRY(open_turns(&t));
-  DQ_TRY(run_whole(&t));
-  DQ_TRY(run_steps(&t));
-  return take_medians(&t);
+  if (!(t.own = dq_arena_beside(arena))) return dq_fail_memory(error, 0);
+  dq_status status = open_turns(&t);
+  if (status == DQ_OK) status = run_whole(&t);
+  if (status == DQ_OK) status = run_steps(&t);
+  if (status == DQ_OK) status = take_medians(&t);
+  dq_arena_free(t.own);
+  return status;
 }

@@ -16,6 +16,7 @@ typedef struct dq_mix_search_state {
   dq_data *turns;           // pictures of trials, and behind them others
   dq_evaluator trial, other;    // on the pictures of trials, and on the same number of pictures that no trial uses
   bool evaluates;               // both evaluators are open
+  dq_arena *of_front;           // the front that was found last, and its table
   dq_mix_observation *observed; // [observed_count]
   int observed_count, observed_capacity;
   int rounds;    // number of rounds that are complete; 3: so is the search

@@ -13,9 +13,11 @@ typedef struct divider {
   const dq_int8_report *whole;
   dq_tensor *tensors; // of the graph
   dq_node **order;
-  int *step_of; // by value: the step whose result it is; -1: none
-  int *group;   // by node: its step; -1: none
-  int *root;    // by step: the step whose unit it belongs to
+  int *step_of;         // by value: the step whose result it is; -1: none
+  int *group;           // by node: its step; -1: none
+  int *root;            // by step: the step whose unit it belongs to
+  int *number;          // by step: its unit
+  dq_name_list in_int8; // labels of the layers that `whole` has in 8 bits
   int step_count;
   dq_arena *arena;
   dq_error *error;
@@ -42,11 +44,17 @@ static int group_of(const divider *d, const dq_node *node) {
   return first && first->user_count ? d->group[first->users[0]->index] : -1;
 }
 
+static dq_status list_layers(divider *d) {
+  const dq_int8_report *whole = d->whole;
+  if (!dq_name_list_new(&d->in_int8, whole->count, d->arena)) return dq_fail_memory(d->error, 0);
+  for (int i = 0; i < whole->count; i++)
+    if (whole->layers[i].precision == DQ_PRECISION_INT8) dq_name_list_add(&d->in_int8, whole->layers[i].label, i);
+  dq_name_list_sort(&d->in_int8);
+  return DQ_OK;
+}
+
 static bool is_layer(const divider *d, const dq_node *node) {
-  const char *label = dq_layer_label(node);
-  for (int i = 0; i < d->whole->count; i++)
-    if (d->whole->layers[i].precision == DQ_PRECISION_INT8 && !strcmp(d->whole->layers[i].label, label)) return true;
-  return false;
+  return dq_name_list_find(&d->in_int8, dq_layer_label(node)) >= 0;
 }
 
 static bool moves(const dq_node *node) {
@@ -55,10 +63,10 @@ static bool moves(const dq_node *node) {
 }
 
 // Steps whose layers only move elements have the precision of what they move.
-static void join_movers(divider *d) {
-  bool others[d->step_count + 1];
-  const dq_node *mover[d->step_count + 1];
-  for (int s = 0; s < d->step_count; s++) others[s] = false, mover[s] = NULL;
+static dq_status join_movers(divider *d) {
+  bool *others = DQ_NEW_ARRAY(d->arena, d->step_count, bool);
+  const dq_node **mover = DQ_NEW_ARRAY(d->arena, d->step_count, const dq_node *);
+  if (!others || !mover) return dq_fail_memory(d->error, 0);
   for (int n = 0; n < d->graph->node_count; n++) {
     const dq_node *node = d->order[n];
     int s = d->group[node->index];
@@ -71,6 +79,7 @@ static void join_movers(divider *d) {
     int from = producer ? d->group[producer->index] : -1;
     if (from >= 0 && from < s) d->root[s] = d->root[from];
   }
+  return DQ_OK;
 }
 
 // A function and what belongs to it is one table in 8 bits, whichever steps compute it in float32: rounded in between
@@ -86,11 +95,11 @@ static void join_functions(divider *d) {
   }
 }
 
-static void group_nodes(divider *d) {
+static dq_status group_nodes(divider *d) {
   for (int n = d->graph->node_count - 1; n >= 0; n--) d->group[d->order[n]->index] = group_of(d, d->order[n]);
   for (int s = 0; s < d->step_count; s++) d->root[s] = s;
   join_functions(d);
-  join_movers(d);
+  return join_movers(d);
 }
 
 // ---- Units ----
@@ -102,33 +111,47 @@ static int64_t constants_of(const dq_node *node) {
   return elements;
 }
 
-static dq_status add_layer(divider *d, dq_mix_unit *unit, const dq_node *node) {
+static void add_layer(divider *d, dq_mix_unit *unit, const dq_node *node) {
   const char *label = dq_layer_label(node);
   dq_product product;
   bool first = !unit->name || (!unit->layer_count && is_layer(d, node));
   if (first || (dq_product_of(node, &product) && !unit->weights)) unit->name = label, unit->op_type = node->op_type;
   unit->weights += constants_of(node);
-  if (!is_layer(d, node)) return DQ_OK;
-  if (!unit->layers && !(unit->layers = DQ_NEW_ARRAY(d->arena, d->graph->node_count, const char *)))
-    return dq_fail_memory(d->error, 0);
-  unit->layers[unit->layer_count++] = label;
+  if (is_layer(d, node)) unit->layers[unit->layer_count++] = label;
+}
+
+static int unit_number(const divider *d, const dq_node *node) {
+  int s = d->group[node->index];
+  return s < 0 ? -1 : d->number[s];
+}
+
+// One array has the layers of all units.
+static dq_status reserve_layers(divider *d) {
+  dq_mix_network *network = d->network;
+  const char **layers = DQ_NEW_ARRAY(d->arena, d->graph->node_count, const char *);
+  int *counts = DQ_NEW_ARRAY(d->arena, network->unit_count, int);
+  if (!layers || !counts) return dq_fail_memory(d->error, 0);
+  for (int n = 0; n < d->graph->node_count; n++)
+    if (network->unit_of[n] >= 0 && is_layer(d, d->graph->nodes[n])) counts[network->unit_of[n]]++;
+  for (int u = 0; u < network->unit_count; layers += counts[u++]) network->units[u].layers = layers;
   return DQ_OK;
 }
 
 static dq_status make_units(divider *d) {
   dq_mix_network *network = d->network;
-  int number[d->step_count + 1];
   network->units = DQ_NEW_ARRAY(d->arena, d->step_count + 2, dq_mix_unit);
-  if (!network->units) return dq_fail_memory(d->error, 0);
+  d->number = DQ_NEW_ARRAY(d->arena, d->step_count, int);
+  if (!network->units || !d->number) return dq_fail_memory(d->error, 0);
   network->units[0] = (dq_mix_unit){.name = "", .op_type = "Input"};
   network->unit_count = 1;
-  for (int s = 0; s < d->step_count; s++) number[s] = d->root[s] == s ? network->unit_count++ : number[d->root[s]];
+  for (int s = 0; s < d->step_count; s++)
+    d->number[s] = d->root[s] == s ? network->unit_count++ : d->number[d->root[s]];
   network->units[network->unit_count++] = (dq_mix_unit){.name = "", .op_type = "Output"};
+  for (int n = 0; n < d->graph->node_count; n++) network->unit_of[n] = unit_number(d, d->graph->nodes[n]);
+  DQ_TRY(reserve_layers(d));
   for (int n = 0; n < d->graph->node_count; n++) {
-    const dq_node *node = d->order[n];
-    int s = d->group[node->index];
-    network->unit_of[node->index] = s < 0 ? -1 : number[s];
-    if (s >= 0) DQ_TRY(add_layer(d, &network->units[number[s]], node));
+    int unit = network->unit_of[d->order[n]->index];
+    if (unit >= 0) add_layer(d, &network->units[unit], d->order[n]);
   }
   return DQ_OK;
 }
@@ -159,6 +182,7 @@ static dq_status add_value(divider *d, const dq_value *value, int producer) {
   if (!count || d->tensors[value->index].type != DQ_F32) return DQ_OK;
   network->values[v] = (dq_mix_value){.producer = producer, .readers = readers, .reader_count = count};
   network->at[v] = value;
+  network->number_of[value->index] = v;
   network->elements[v] = d->tensors[value->index].rank < 0 ? 0 : dq_tensor_count(&d->tensors[value->index]);
   network->value_count++;
   return DQ_OK;
@@ -170,12 +194,67 @@ static dq_status make_values(divider *d) {
   network->values = DQ_NEW_ARRAY(d->arena, count, dq_mix_value);
   network->at = DQ_NEW_ARRAY(d->arena, count, const dq_value *);
   network->elements = DQ_NEW_ARRAY(d->arena, count, int64_t);
-  if (!network->values || !network->at || !network->elements) return dq_fail_memory(d->error, 0);
+  network->number_of = DQ_NEW_ARRAY(d->arena, count, int);
+  if (!network->values || !network->at || !network->elements || !network->number_of) return dq_fail_memory(d->error, 0);
+  for (int v = 0; v < count; v++) network->number_of[v] = -1;
   for (int v = 0; v < count; v++) {
     const dq_value *value = d->graph->values[v];
     if (value->is_input && !value->constant) DQ_TRY(add_value(d, value, 0));
     else if (d->step_of[v] >= 0) DQ_TRY(add_value(d, value, network->unit_of[value->producer->index]));
   }
+  return DQ_OK;
+}
+
+static void count_places(const dq_mix_network *network, int *made, int *read) {
+  for (int v = 0; v < network->value_count; v++) {
+    const dq_mix_value *value = &network->values[v];
+    made[value->producer + 1]++;
+    for (int r = 0; r < value->reader_count; r++) read[value->readers[r] + 1]++;
+  }
+  for (int u = 0; u < network->unit_count; u++) made[u + 1] += made[u], read[u + 1] += read[u];
+}
+
+// Producers stand in front of their readers.
+static void find_depths(const dq_mix_network *network, int *depth) {
+  for (int u = 0; u < network->unit_count; u++)
+    for (int i = network->first_read[u]; i < network->first_read[u + 1]; i++) {
+      int before = depth[network->values[network->read[i]].producer];
+      if (depth[u] < before + 1) depth[u] = before + 1;
+    }
+}
+
+dq_status dq_mix_network_index(dq_mix_network *network, dq_arena *arena, dq_error *error) {
+  const int units = network->unit_count;
+  // Each with a place in front, in which the end of the places filled so far moves.
+  int *first_made = DQ_NEW_ARRAY(arena, units + 2, int), *first_read = DQ_NEW_ARRAY(arena, units + 2, int);
+  int *depth = DQ_NEW_ARRAY(arena, units, int);
+  if (!first_made || !first_read || !depth) return dq_fail_memory(error, 0);
+  count_places(network, first_made + 1, first_read + 1);
+  int *made = DQ_NEW_ARRAY(arena, first_made[units + 1], int), *read = DQ_NEW_ARRAY(arena, first_read[units + 1], int);
+  if (!made || !read) return dq_fail_memory(error, 0);
+  for (int v = 0; v < network->value_count; v++) {
+    const dq_mix_value *value = &network->values[v];
+    made[first_made[value->producer + 1]++] = v;
+    for (int r = 0; r < value->reader_count; r++) read[first_read[value->readers[r] + 1]++] = v;
+  }
+  network->made = made, network->read = read, network->depth = depth;
+  network->first_made = first_made, network->first_read = first_read;
+  find_depths(network, depth);
+  return DQ_OK;
+}
+
+static dq_status list_names(divider *d) {
+  dq_mix_network *network = d->network;
+  const dq_graph *graph = d->graph;
+  if (!dq_name_list_new(&network->labels, graph->node_count, d->arena) ||
+      !dq_name_list_new(&network->nodes, graph->node_count, d->arena))
+    return dq_fail_memory(d->error, 0);
+  for (int n = 0; n < graph->node_count; n++) {
+    const dq_node *node = graph->nodes[n];
+    dq_name_list_add(&network->labels, dq_layer_label(node), n);
+    if (node->name[0]) dq_name_list_add(&network->nodes, node->name, n);
+  }
+  dq_name_list_sort(&network->labels), dq_name_list_sort(&network->nodes);
   return DQ_OK;
 }
 
@@ -195,9 +274,12 @@ static dq_status divide(divider *d, const dq_schedule *schedule) {
   if (dq_arena_exhausted(d->arena)) return dq_fail_memory(d->error, 0);
   DQ_TRY(dq_graph_order(graph, d->order, d->error));
   find_results(d, schedule);
-  group_nodes(d);
+  DQ_TRY(list_layers(d));
+  DQ_TRY(group_nodes(d));
   DQ_TRY(make_units(d));
-  return make_values(d);
+  DQ_TRY(make_values(d));
+  DQ_TRY(list_names(d));
+  return dq_mix_network_index(d->network, d->arena, d->error);
 }
 
 dq_status dq_mix_network_open(dq_mix_network *network, const dq_graph *graph, const dq_int8_report *whole,
@@ -216,21 +298,19 @@ dq_status dq_mix_network_open(dq_mix_network *network, const dq_graph *graph, co
 
 // ---- Choices ----
 
+bool dq_mix_has_many_units(const dq_mix_network *network) {
+  enum { MANY = 2048 };
+  return network->unit_count > MANY;
+}
+
 bool dq_mix_allows(const dq_mix_network *network, int unit, dq_precision precision) {
   return precision == DQ_PRECISION_FP32 || network->units[unit].layer_count;
 }
 
 void dq_mix_alternate(const dq_mix_network *network, dq_precision even, dq_precision odd, uint8_t *choice) {
-  int depth[network->unit_count + 1];
-  memset(depth, 0, sizeof depth);
-  for (int u = 0; u < network->unit_count; u++) { // producers stand in front of their readers
-    dq_precision wanted = depth[u] % 2 ? odd : even;
+  for (int u = 0; u < network->unit_count; u++) {
+    dq_precision wanted = network->depth[u] % 2 ? odd : even;
     choice[u] = (uint8_t)(dq_mix_allows(network, u, wanted) ? wanted : DQ_PRECISION_FP32);
-    for (int v = 0; v < network->value_count; v++)
-      for (int r = 0; network->values[v].producer == u && r < network->values[v].reader_count; r++) {
-        int *reader = &depth[network->values[v].readers[r]];
-        if (*reader < depth[u] + 1) *reader = depth[u] + 1;
-      }
   }
 }
 
@@ -245,10 +325,6 @@ dq_status dq_mix_map(const dq_mix_network *network, const uint8_t *choice, dq_ar
 }
 
 int dq_mix_find_unit(const dq_mix_network *network, const char *label) {
-  for (int n = 0; n < network->graph->node_count; n++) {
-    const dq_node *node = network->graph->nodes[n];
-    if (!strcmp(dq_layer_label(node), label) || (node->name[0] && !strcmp(node->name, label)))
-      return network->unit_of[n];
-  }
-  return -1;
+  int n = dq_name_list_find(&network->labels, label);
+  return n < 0 ? -1 : network->unit_of[n];
 }

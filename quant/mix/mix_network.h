@@ -5,7 +5,7 @@
 #include "quant/int8/int8.h"
 #include "quant/search/mix_front.h"
 
-enum { DQ_MIX_MOST_STEPS = 4096 }; // of a run; the search takes the square of it, and arrays of it lie on the stack
+enum { DQ_MIX_MOST_STEPS = 1 << 20 }; // of a run; arrays of a byte for each lie on the stack
 
 // The nodes that one step of a run in float32 computes, those of the steps after it that only move its result, and
 // those that are one function of each element with it in 8 bits (dq_function_parts); all of them get one precision.
@@ -26,8 +26,17 @@ typedef struct dq_mix_network {
   const dq_value **at;  // [value_count]: of the graph
   int64_t *elements;    // [value_count]
   int value_count;
+  dq_name_list labels, nodes; // nodes by label and by name, each the first of several
+  int *number_of;             // [value_count of the graph]: place in `values`; -1: none
+  // Places in `values`, ascending, by unit: made[first_made[u]] to made[first_made[u + 1] - 1] are those that unit u
+  // has, and likewise those that it reads.
+  const int *made, *first_made, *read, *first_read;
+  const int *depth; // [unit_count]: the largest number of units in front of it in a row
 } dq_mix_network;
 
+// Fills made, first_made, read, first_read and depth from units and values, in the arena. DQ_SYSTEM: there is no
+// memory.
+dq_status dq_mix_network_index(dq_mix_network *network, dq_arena *arena, dq_error *error);
 // Divides the graph, whose report with all layers in 8 bits is `whole`. The arena owns the network; names belong to the
 // graph. DQ_UNSUPPORTED: a run has more than DQ_MIX_MOST_STEPS steps; else statuses of dq_session_schedule and
 // dq_infer.
@@ -35,6 +44,9 @@ dq_status dq_mix_network_open(dq_mix_network *network, const dq_graph *graph, co
                               const dq_shape_request *shapes, const dq_context *context, dq_arena *arena,
                               dq_error *error);
 
+// Of a network of so many units that DQ_MIX_FEW_FORMS forms beside those in float32 are there at a time.
+enum { DQ_MIX_FEW_FORMS = 2 };
+bool dq_mix_has_many_units(const dq_mix_network *network);
 // Whether unit `unit` can have the precision: float32 always, other precisions where the unit has layers.
 bool dq_mix_allows(const dq_mix_network *network, int unit, dq_precision precision);
 // Sets choice[unit_count]: `even` for units of even depth (number of units in front), `odd` for the others, float32
@@ -45,8 +57,7 @@ dq_status dq_mix_map(const dq_mix_network *network, const uint8_t *choice, dq_ar
                      dq_error *error);
 // The index of the unit that a node belongs to: of the first node in the order of the graph whose label
 // (dq_layer_label: the name, else the name of output 0) or whose name is the text. -1: there is none, or that node
-// follows from constants. Never the units that stand for inputs and outputs of the network. Takes one pass over the
-// nodes.
+// follows from constants. Never the units that stand for inputs and outputs of the network.
 int dq_mix_find_unit(const dq_mix_network *network, const char *label);
 
 #endif

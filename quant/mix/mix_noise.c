@@ -48,15 +48,23 @@ dq_status dq_mix_noise_of(dq_evaluator *evaluator, const dq_graph *form, double 
   return DQ_OK;
 }
 
-// Converts the network with these precisions and measures it.
-static dq_status try_choice(noise_search *search, const uint8_t *choice, double *noise) {
+dq_status dq_mix_noise_of_choice(dq_evaluator *evaluator, dq_mix_maker *maker, const dq_mix_network *network,
+                                 const uint8_t *choice, double *noise, dq_error *error) {
   dq_precision_map map;
-  dq_graph *form;
-  DQ_TRY(dq_mix_map(search->costs->network, choice, search->arena, &map, search->error));
-  DQ_TRY(dq_mix_make(search->maker, &map, &form, NULL, search->error));
-  dq_status status = dq_mix_noise_of(&search->evaluator, form, noise, search->arena, search->error);
+  dq_graph *form = NULL;
+  dq_arena *arena = dq_arena_beside(maker->arena);
+  if (!arena) return dq_fail_memory(error, 0);
+  dq_status status = dq_mix_map(network, choice, arena, &map, error);
+  if (status == DQ_OK) status = dq_mix_make(maker, &map, &form, NULL, error);
+  if (status == DQ_OK) status = dq_mix_noise_of(evaluator, form, noise, arena, error);
   dq_graph_free(form);
+  dq_arena_free(arena);
   return status;
+}
+
+static dq_status try_choice(noise_search *search, const uint8_t *choice, double *noise) {
+  return dq_mix_noise_of_choice(&search->evaluator, search->maker, search->costs->network, choice, noise,
+                                search->error);
 }
 
 static void fill(const dq_mix_network *network, int precision, uint8_t *choice) {
@@ -88,7 +96,8 @@ static double own_seconds(void) { return (double)dq_thread_nanoseconds() * 1e-9;
 
 static dq_status measure_trials(noise_search *search, int precision) {
   const dq_mix_network *network = search->costs->network;
-  int units[network->unit_count], count = 0, together = 1;
+  int *units = DQ_NEW_ARRAY(search->arena, network->unit_count, int), count = 0, together = 1;
+  if (!units) return dq_fail_memory(search->error, 0);
   for (int u = 0; u < network->unit_count; u++)
     if (dq_mix_allows(network, u, (dq_precision)precision)) units[count++] = u;
   double end = own_seconds() + search->options->seconds_trials;
@@ -112,18 +121,19 @@ static void add_layer(noise_search *search, const dq_sensitivity_layer *layer, i
   dq_mix_costs *costs = search->costs;
   const dq_mix_network *network = costs->network;
   int unit = layer->is_input ? 0 : dq_mix_find_unit(network, layer->label);
-  for (int v = 0; v < network->value_count; v++)
-    if (network->values[v].producer == unit && (unit || !strcmp(network->at[v]->name, layer->label)))
+  for (int i = unit < 0 ? 0 : network->first_made[unit]; unit >= 0 && i < network->first_made[unit + 1]; i++) {
+    int v = network->made[i];
+    if (unit || !strcmp(network->at[v]->name, layer->label))
       costs->value_noise[v * DQ_PRECISIONS + precision] = layer->activations.relative_noise;
+  }
 }
 
 // Noise that a unit, alone in the precision, gets by rounding what it reads.
 static double noise_of_inputs(const dq_mix_costs *costs, int unit, int precision) {
   const dq_mix_network *network = costs->network;
   double noise = 0;
-  for (int v = 0; v < network->value_count; v++)
-    for (int r = 0; r < network->values[v].reader_count; r++)
-      if (network->values[v].readers[r] == unit) noise += costs->value_noise[v * DQ_PRECISIONS + precision];
+  for (int i = network->first_read[unit]; i < network->first_read[unit + 1]; i++)
+    noise += costs->value_noise[network->read[i] * DQ_PRECISIONS + precision];
   return noise;
 }
 
@@ -139,11 +149,14 @@ static void take_off_inputs(dq_mix_costs *costs, int precision) {
 }
 
 static dq_status measure_rounding(noise_search *search, int precision) {
-  enum { PICTURES = 2 }; // values make like noise on all pictures
+  enum { PICTURES = 2 };                       // values make like noise on all pictures
+  static const double LEAST_SHARE = 1.0 / 256; // of the noise of all
   dq_int8_options whole = *search->maker->int8;
   dq_sensitivity found;
   whole.start = &search->maker->whole.table;
-  const dq_sensitivity_options options = {.int8 = &whole, .ranking = true, .pictures = PICTURES};
+  // Of many units those that make so little noise that halves of the network hide it are left at none.
+  const double share = dq_mix_has_many_units(search->costs->network) ? LEAST_SHARE : 0;
+  const dq_sensitivity_options options = {.int8 = &whole, .ranking = true, .share = share, .pictures = PICTURES};
   DQ_TRY(dq_sensitivity_measure(&found, search->maker->graph, search->options->data, &options, search->context,
                                 search->arena, search->error));
   for (int l = 0; l < found.count; l++) add_layer(search, &found.layers[l], precision);

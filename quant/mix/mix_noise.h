@@ -26,4 +26,9 @@ dq_status dq_mix_noise_measure(dq_mix_costs *costs, dq_mix_maker *maker, const d
 dq_status dq_mix_noise_of(dq_evaluator *evaluator, const dq_graph *form, double *noise, dq_arena *arena,
                           dq_error *error);
 
+// Likewise of the form that `maker` makes of the network with the precisions of a choice, which is freed again.
+// Statuses as dq_mix_make and dq_evaluate.
+dq_status dq_mix_noise_of_choice(dq_evaluator *evaluator, dq_mix_maker *maker, const dq_mix_network *network,
+                                 const uint8_t *choice, double *noise, dq_error *error);
+
 #endif

@@ -12,23 +12,31 @@ static const double ROUNDING = 1e-9; // of percentages
 
 // ---- Adding ----
 
-static dq_precision precision_of(const dq_precision_map *map, const char *layer) {
-  for (int i = 0; i < map->count; i++)
-    if (!strcmp(map->layers[i].layer, layer)) return map->layers[i].precision;
-  return DQ_PRECISION_INT8; // layers that are not named are quantized
+// Precisions of all layers in the order of units, by a map, in the arena; NULL: there is no memory. Layers that are not
+// named are quantized.
+static const uint8_t *layers_of(const dq_mix_search_state *search, const dq_precision_map *map) {
+  const dq_mix_network *network = &search->report->network;
+  uint8_t *layers = DQ_NEW_ARRAY(search->arena, network->graph->node_count, uint8_t), *to = layers;
+  dq_name_list names;
+  if (!layers || !dq_name_list_new(&names, map->count, search->arena)) return NULL;
+  for (int i = 0; i < map->count; i++) dq_name_list_add(&names, map->layers[i].layer, i);
+  dq_name_list_sort(&names);
+  for (int u = 0; u < network->unit_count; u++)
+    for (int l = 0; l < network->units[u].layer_count; l++) {
+      int found = dq_name_list_find(&names, network->units[u].layers[l]);
+      *to++ = (uint8_t)(found < 0 ? DQ_PRECISION_INT8 : map->layers[found].precision);
+    }
+  return layers;
 }
 
-static bool same_map(const dq_mix_network *network, const dq_precision_map *a, const dq_precision_map *b) {
-  for (int u = 0; u < network->unit_count; u++)
-    for (int l = 0; l < network->units[u].layer_count; l++)
-      if (precision_of(a, network->units[u].layers[l]) != precision_of(b, network->units[u].layers[l])) return false;
-  return true;
+static bool are_same(const dq_mix_search_state *search, const uint8_t *a, const uint8_t *b) {
+  return !memcmp(a, b, (size_t)search->report->network.graph->node_count);
 }
 
 static dq_status add_point(dq_mix_search_state *search, const dq_mix_point *point, dq_mix_point **added) {
   dq_mix_report *report = search->report;
   for (int i = 0; i < report->count; i++)
-    if (same_map(&report->network, &report->points[i].map, &point->map)) return DQ_OK;
+    if (are_same(search, report->points[i].layers, point->layers)) return DQ_OK;
   if (report->count == report->capacity) {
     int capacity = 2 * report->capacity + 32;
     dq_mix_point *points = DQ_NEW_ARRAY(search->arena, capacity, dq_mix_point);
@@ -51,18 +59,18 @@ dq_status dq_mix_add_choice(dq_mix_search_state *search, const char *name, dq_mi
   if (!point.choice || !point.name) return dq_fail_memory(search->error, 0);
   point.predicted = dq_mix_predict(&report->costs, choice);
   DQ_TRY(dq_mix_map(&report->network, choice, search->arena, &point.map, search->error));
+  if (!(point.layers = layers_of(search, &point.map))) return dq_fail_memory(search->error, 0);
   return add_point(search, &point, added);
 }
 
-// The choice of a map that gives all layers of each unit one precision; NULL: there is none.
-static uint8_t *choice_of(const dq_mix_search_state *search, const dq_precision_map *map) {
+// The choice of layers (layers_of) that have one precision in each unit; NULL: there is none.
+static uint8_t *choice_of(const dq_mix_search_state *search, const uint8_t *layers) {
   const dq_mix_network *network = &search->report->network;
   uint8_t *choice = DQ_NEW_ARRAY(search->arena, network->unit_count, uint8_t);
-  for (int u = 0; choice && u < network->unit_count; u++) {
-    const dq_mix_unit *unit = &network->units[u];
-    choice[u] = (uint8_t)(unit->layer_count ? precision_of(map, unit->layers[0]) : DQ_PRECISION_FP32);
-    for (int l = 1; l < unit->layer_count; l++)
-      if (precision_of(map, unit->layers[l]) != choice[u]) return NULL;
+  for (int u = 0; choice && u < network->unit_count; layers += network->units[u++].layer_count) {
+    choice[u] = network->units[u].layer_count ? layers[0] : (uint8_t)DQ_PRECISION_FP32;
+    for (int l = 1; l < network->units[u].layer_count; l++)
+      if (layers[l] != choice[u]) return NULL;
   }
   return choice;
 }
@@ -71,17 +79,20 @@ dq_status dq_mix_add_map(dq_mix_search_state *search, const dq_mix_named *named,
   dq_mix_point point = {.kind = DQ_MIX_NAMED,
                         .name = dq_arena_strdup(search->arena, named->name),
                         .map = *named->map,
-                        .choice = choice_of(search, named->map)};
+                        .layers = layers_of(search, named->map)};
   if (added) *added = NULL;
-  if (!point.name) return dq_fail_memory(search->error, 0);
+  if (!point.name || !point.layers) return dq_fail_memory(search->error, 0);
+  point.choice = choice_of(search, point.layers);
   if (point.choice) point.predicted = dq_mix_predict(&search->report->costs, point.choice);
   return add_point(search, &point, added);
 }
 
 dq_status dq_mix_add_named(dq_mix_search_state *search, const dq_mix_named *named) {
+  const uint8_t *layers = layers_of(search, named->map);
+  if (!layers) return dq_fail_memory(search->error, 0);
   for (int i = 0; i < search->report->count; i++) {
     dq_mix_point *other = &search->report->points[i];
-    if (!same_map(&search->report->network, &other->map, named->map)) continue;
+    if (!are_same(search, other->layers, layers)) continue;
     if (strstr(other->name, named->name)) return DQ_OK; // known from the cache
     other->name = dq_arena_printf(search->arena, "%s, %s", other->name, named->name);
     return other->name ? DQ_OK : dq_fail_memory(search->error, 0);
@@ -250,6 +261,20 @@ static dq_status try_batch(dq_mix_search_state *search, batch *b) {
   return DQ_OK;
 }
 
+// Times and judges the points, a few at a time where the network has many units.
+static dq_status measure_batch(dq_mix_search_state *search, const batch *all) {
+  const int each = dq_mix_has_many_units(&search->report->network) ? DQ_MIX_FEW_FORMS : all->count;
+  dq_status status = DQ_OK;
+  for (int done = 0; done < all->count && status == DQ_OK && !search->report->noisy; done += each) {
+    const int left = all->count - done;
+    batch some = {.forms = all->forms, .points = all->points + done, .count = left < each ? left : each};
+    status = time_batch(search, &some);
+    if (status == DQ_OK && !search->report->noisy) status = judge_batch(search, &some);
+    close_forms(&some);
+  }
+  return status;
+}
+
 dq_status dq_mix_measure_points(dq_mix_search_state *search) {
   dq_mix_report *report = search->report;
   batch b = {.forms = DQ_NEW_ARRAY(search->arena, report->count + CONTROLS, dq_mix_form),
@@ -258,12 +283,10 @@ dq_status dq_mix_measure_points(dq_mix_search_state *search) {
   for (int p = 0; p < report->count; p++)
     if (!report->points[p].measured) b.points[b.count++] = &report->points[p];
   if (!b.count) return DQ_OK;
-  dq_status status = dq_mix_open_evaluators(search);
-  if (status == DQ_OK) status = try_batch(search, &b);
-  if (status == DQ_OK) status = time_batch(search, &b);
-  if (status == DQ_OK && !report->noisy) status = judge_batch(search, &b);
-  close_forms(&b);
-  return status == DQ_OK && !report->noisy ? dq_mix_correct(search) : status;
+  DQ_TRY(dq_mix_open_evaluators(search));
+  DQ_TRY(try_batch(search, &b));
+  DQ_TRY(measure_batch(search, &b));
+  return report->noisy ? DQ_OK : dq_mix_correct(search);
 }
 
 // ---- Confirming ----
@@ -273,6 +296,7 @@ enum { FINALISTS = 6, MEASUREMENTS = 3 };
 // Points within the bounds that take little more time than the answer, the fastest first.
 static int list_finalists(const dq_mix_report *report, dq_mix_point *finalists[FINALISTS]) {
   static const double LITTLE = 1.1;
+  const int most_points = dq_mix_has_many_units(&report->network) ? DQ_MIX_FEW_FORMS : FINALISTS;
   const double most = report->points[report->answer].seconds * LITTLE;
   int count = 0;
   for (int p = 0; p < report->count; p++) {
@@ -280,8 +304,8 @@ static int list_finalists(const dq_mix_report *report, dq_mix_point *finalists[F
     int at = count;
     if (!point->within || point->seconds > most) continue;
     while (at > 0 && finalists[at - 1]->seconds > point->seconds) at--;
-    if (at == FINALISTS) continue;
-    if (count < FINALISTS) count++;
+    if (at == most_points) continue;
+    if (count < most_points) count++;
     memmove(finalists + at + 1, finalists + at, (size_t)(count - at - 1) * sizeof *finalists);
     finalists[at] = point;
   }

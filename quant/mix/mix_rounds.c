@@ -15,39 +15,64 @@
 enum { FORMS = DQ_PRECISIONS * DQ_PRECISIONS, PLACES = 4 };
 static const double SLOW = 0.002; // seconds of a run
 
-static dq_status open_pairs(dq_mix_search_state *search, dq_mix_form *forms) {
+// Forms that run in turns: pairs of precisions, even * DQ_PRECISIONS + odd, the last one float32 alone.
+typedef struct pair_batch {
+  int pairs[FORMS], count;
+  dq_mix_form forms[FORMS];
+  bool adds_last; // the last one is not there for the clock only
+} pair_batch;
+
+static dq_status open_pairs(dq_mix_search_state *search, pair_batch *b) {
   const dq_mix_network *network = &search->report->network;
-  for (int f = 0; f < FORMS; f++) {
+  for (int f = 0; f < b->count; f++) {
     dq_precision_map map;
     uint8_t *choice = DQ_NEW_ARRAY(search->arena, network->unit_count, uint8_t);
     if (!choice) return dq_fail_memory(search->error, 0);
-    dq_mix_alternate(network, (dq_precision)(f / DQ_PRECISIONS), (dq_precision)(f % DQ_PRECISIONS), choice);
+    dq_mix_alternate(network, (dq_precision)(b->pairs[f] / DQ_PRECISIONS), (dq_precision)(b->pairs[f] % DQ_PRECISIONS),
+                     choice);
     DQ_TRY(dq_mix_map(network, choice, search->arena, &map, search->error));
-    forms[f].choice = choice;
-    DQ_TRY(dq_mix_form_open(&forms[f], &search->maker, &map, &search->options->int8->shapes, search->error));
-    dq_progress(search->context, "forms", f + 1, FORMS);
+    b->forms[f].choice = choice;
+    DQ_TRY(dq_mix_form_open(&b->forms[f], &search->maker, &map, &search->options->int8->shapes, search->error));
+    dq_progress(search->context, "forms", f + 1, b->count);
   }
   return DQ_OK;
 }
 
-// All pairs of precisions, each in units of even and of odd depth; equal pairs are the uniform forms.
-static dq_status time_pairs(dq_mix_search_state *search, dq_mix_form *forms) {
-  static const double PART = 0.25 / PLACES;
+static dq_status time_pairs(dq_mix_search_state *search, pair_batch *b) {
+  const double part = 0.25 / PLACES * b->count / FORMS;
   dq_mix_rounds rounds = {.rounds = 1};
   double all = 0;
-  int order[FORMS], last = DQ_PRECISIONS;
-  DQ_TRY(open_pairs(search, forms));
-  DQ_TRY(dq_mix_form_run(forms, FORMS, &rounds, search->context, search->arena, search->error));
-  for (int f = 0; f < FORMS; f++) all += 2 * forms[f].seconds; // a run that counts, and the one before it
-  double count = PART * search->options->seconds / all / 2;    // with and without the times of steps
+  DQ_TRY(open_pairs(search, b));
+  DQ_TRY(dq_mix_form_run(b->forms, b->count, &rounds, search->context, search->arena, search->error));
+  for (int f = 0; f < b->count; f++) all += 2 * b->forms[f].seconds; // a run that counts, and the one before it
+  double count = part * search->options->seconds / all / 2;          // with and without the times of steps
   rounds.rounds = rounds.step_rounds = count < 9 ? 9 : count > 101 ? 101 : (int64_t)count;
-  DQ_TRY(dq_mix_form_run(forms, FORMS, &rounds, search->context, search->arena, search->error));
-  for (int f = 0; f < FORMS; f++) // uniform forms first
-    order[f % (DQ_PRECISIONS + 1) ? last++ : f / (DQ_PRECISIONS + 1)] = f;
-  for (int f = 0; f < FORMS; f++)
-    DQ_TRY(dq_mix_costs_add_times(&search->report->costs, &forms[order[f]], forms[FORMS - 1].seconds, search->arena,
-                                  search->error));
+  DQ_TRY(dq_mix_form_run(b->forms, b->count, &rounds, search->context, search->arena, search->error));
+  for (int i = b->adds_last ? 0 : 1; i < b->count; i++) // the last one first: uniform forms come before others
+    DQ_TRY(dq_mix_costs_add_times(&search->report->costs, &b->forms[(i + b->count - 1) % b->count],
+                                  b->forms[b->count - 1].seconds, search->arena, search->error));
   return DQ_OK;
+}
+
+// All pairs of precisions, each in units of even and of odd depth; equal pairs, the uniform forms, come first. Of
+// networks of many units a few forms are there at a time, each time with float32. *once: the seconds of float32.
+static dq_status time_all_pairs(dq_mix_search_state *search, double *once) {
+  enum { FLOAT32 = FORMS - 1, UNIFORM = DQ_PRECISIONS };
+  static const int others[] = {1, 2, 3, 5, 6, 7};
+  const bool many = dq_mix_has_many_units(&search->report->network);
+  const int all = sizeof others / sizeof *others, each = many ? DQ_MIX_FEW_FORMS : all;
+  dq_status status = DQ_OK;
+  bool first = true;
+  for (int end = many ? 0 : all; end <= all && status == DQ_OK; end += each, first = false) {
+    pair_batch b = {.adds_last = first};
+    for (int p = 0; p < UNIFORM - 1 && first; p++) b.pairs[b.count++] = p * (DQ_PRECISIONS + 1);
+    for (int i = end < each ? 0 : end - each; i < end; i++) b.pairs[b.count++] = others[i];
+    b.pairs[b.count++] = FLOAT32;
+    status = time_pairs(search, &b);
+    *once = b.forms[b.count - 1].seconds;
+    for (int f = 0; f < b.count; f++) dq_mix_form_close(&b.forms[f]);
+  }
+  return status;
 }
 
 // Of pictures of trials, fewer where a run takes longer: what is measured on others says less of them.
@@ -69,16 +94,10 @@ static dq_status measure_noises(dq_mix_search_state *search, double once) {
 }
 
 dq_status dq_mix_measure_costs(dq_mix_search_state *search) {
-  dq_mix_form forms[FORMS] = {{0}};
+  double once = 0;
   DQ_TRY(dq_mix_costs_open(&search->report->costs, &search->report->network, search->arena, search->error));
-  dq_status status = DQ_OK;
-  int places = PLACES;
-  for (int i = 0; status == DQ_OK && i < places; i++) {
-    status = time_pairs(search, forms);
-    if (forms[FORMS - 1].seconds > SLOW) places = PLACES / 2;
-    for (int f = 0; f < FORMS; f++) dq_mix_form_close(&forms[f]);
-  }
-  return status == DQ_OK ? measure_noises(search, forms[FORMS - 1].seconds) : status;
+  for (int i = 0; i < (once > SLOW ? PLACES / 2 : PLACES); i++) DQ_TRY(time_all_pairs(search, &once));
+  return measure_noises(search, once);
 }
 
 // ---- The front ----
@@ -95,8 +114,8 @@ static dq_status find_choices(dq_mix_search_state *search, bool conversions, dq_
   const bool bytes = search->options->most_bytes > 0;
   const dq_mix_table_options what = {conversions, bytes, search->report->no_float16};
   dq_mix_table table;
-  DQ_TRY(dq_mix_costs_table(&search->report->costs, &what, search->arena, &table, error));
-  return dq_mix_front_find(front, &table, bytes ? LABELS_WITH_BYTES : LABELS, search->arena, error);
+  DQ_TRY(dq_mix_costs_table(&search->report->costs, &what, search->of_front, &table, error));
+  return dq_mix_front_find(front, &table, bytes ? LABELS_WITH_BYTES : LABELS, search->of_front, error);
 }
 
 // Where choices among three precisions are too many, those among float32 and int8, as float16 lies between the two.
@@ -113,13 +132,16 @@ static dq_status find_possible(dq_mix_search_state *search, bool conversions, dq
 }
 
 // In equal parts by time and by decibels, of which 25 are told apart: beyond them nothing is lost.
+// Only the front that was found last is there.
 static dq_status find_front(dq_mix_search_state *search, bool conversions, chosen_front *chosen) {
   static const double RANGE = 25;
+  dq_arena_free(search->of_front);
+  if (!(search->of_front = dq_arena_beside(search->arena))) return dq_fail_memory(search->error, 0);
   DQ_TRY(find_possible(search, conversions, &chosen->front));
   const dq_mix_front *front = &chosen->front;
   search->report->exact_gap = (double)front->time_gap / DQ_MIX_TIME_PARTS;
   search->report->widest = front->widest;
-  if (!(chosen->place = DQ_NEW_ARRAY(search->arena, front->count, double))) return dq_fail_memory(search->error, 0);
+  if (!(chosen->place = DQ_NEW_ARRAY(search->of_front, front->count, double))) return dq_fail_memory(search->error, 0);
   double first = (double)front->costs[0].time, times = (double)front->costs[front->count - 1].time - first;
   double most = fmax(1, (double)front->costs[0].loss);
   for (chosen->count = 0; chosen->count < front->count; chosen->count++) {

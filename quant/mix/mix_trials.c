@@ -96,15 +96,11 @@ dq_status dq_mix_observe(dq_mix_search_state *search, const dq_mix_observation *
 dq_status dq_mix_try(dq_mix_search_state *search, const uint8_t *choice, dq_mix_observation *found) {
   const dq_mix_observation *known = find(search, choice);
   dq_mix_observation made = {.choice = choice, .before = dq_mix_predict(&search->report->costs, choice).noise};
-  dq_precision_map map;
-  dq_graph *form;
   if (known && found) *found = *known;
   if (known) return DQ_OK;
   DQ_TRY(dq_mix_open_evaluators(search));
-  DQ_TRY(dq_mix_map(&search->report->network, choice, search->arena, &map, search->error));
-  DQ_TRY(dq_mix_make(&search->maker, &map, &form, NULL, search->error));
-  dq_status status = dq_mix_noise_of(&search->trial, form, &made.noise, search->arena, search->error);
-  dq_graph_free(form);
+  dq_status status = dq_mix_noise_of_choice(&search->trial, &search->maker, &search->report->network, choice,
+                                            &made.noise, search->error);
   if (found) *found = made;
   return status == DQ_OK ? dq_mix_observe(search, &made) : status;
 }

@@ -1,5 +1,6 @@
 #include "quant/search/mix_front.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -38,7 +39,8 @@ typedef struct front_search {
   dq_mix_front *front;
   int *open; // [open_count]: values that are open before the unit, ascending
   int open_count;
-  int *next_open; // behind it
+  int *next_open;               // behind it
+  const int *made, *first_made; // values by producer: those of unit u are made[first_made[u]] to first_made[u + 1] - 1
   int next_count;
   layer now, next;
   int capacity; // of next.labels
@@ -54,9 +56,13 @@ static dq_mix_cost sum(dq_mix_cost a, dq_mix_cost b) {
 }
 
 static bool reads(const dq_mix_value *value, int unit) {
-  for (int r = 0; r < value->reader_count; r++)
-    if (value->readers[r] == unit) return true;
-  return false;
+  int low = 0, high = value->reader_count;
+  while (low < high) {
+    int middle = low + (high - low) / 2;
+    if (value->readers[middle] < unit) low = middle + 1;
+    else high = middle;
+  }
+  return low < value->reader_count && value->readers[low] == unit;
 }
 
 dq_mix_cost dq_mix_cost_of(const dq_mix_table *table, const uint8_t *choice) {
@@ -80,15 +86,34 @@ dq_mix_cost dq_mix_cost_of(const dq_mix_table *table, const uint8_t *choice) {
 
 // ---- States ----
 
-// The values that are open behind a unit: those that a later one reads.
+static bool is_open(const front_search *search, int v, int unit) {
+  const dq_mix_value *value = &search->table->value[v];
+  return value->reader_count && value->readers[value->reader_count - 1] > unit;
+}
+
+// The values that are open behind a unit: those that a later one reads. Both lists that they come from are ascending.
 static void list_open(front_search *search, int unit) {
+  int made = search->first_made[unit], end = search->first_made[unit + 1], i = 0;
   search->next_count = 0;
-  for (int v = 0; v < search->table->values; v++) {
-    const dq_mix_value *value = &search->table->value[v];
-    bool open = value->reader_count && value->producer <= unit && value->readers[value->reader_count - 1] > unit;
-    if (open) search->next_open[search->next_count++] = v;
+  while (i < search->open_count || made < end) {
+    bool older = made == end || (i < search->open_count && search->open[i] < search->made[made]);
+    int v = older ? search->open[i++] : search->made[made++];
+    if (is_open(search, v, unit)) search->next_open[search->next_count++] = v;
   }
   if (search->next_count > search->front->widest) search->front->widest = search->next_count;
+}
+
+// Lists values by their producers.
+static dq_status list_made(front_search *search) {
+  const dq_mix_table *table = search->table;
+  int *first = DQ_NEW_ARRAY(search->arena, table->units + 2, int),
+      *made = DQ_NEW_ARRAY(search->arena, table->values, int);
+  if (!first || !made) return dq_fail_memory(search->error, 0);
+  for (int v = 0; v < table->values; v++) first[table->value[v].producer + 2]++;
+  for (int u = 1; u <= table->units; u++) first[u + 1] += first[u];
+  for (int v = 0; v < table->values; v++) made[first[table->value[v].producer + 1]++] = v;
+  search->first_made = first, search->made = made;
+  return DQ_OK;
 }
 
 static int place_of(const int *list, int count, int value) {
@@ -200,14 +225,16 @@ static bool same_window(const label *a, const label *b, const window *w) {
 }
 
 // Of labels in one window the one with the least loss stays. In the order of by_place those of one window of time stand
-// together, and with one window of bytes for each of these few windows are searched.
-static int thin(layer *next, const window *w) {
-  int kept = 0;
+// together, and with one window of bytes for each of these few windows are searched. With `fastest` the first label of
+// each state, which takes least time, stays as well: windows of thousands of units would add up to a large share of it.
+static int thin(layer *next, const window *w, bool fastest) {
+  int kept = 0, first = -1;
   for (int i = 0; i < next->count; i++) {
     int k = kept - 1;
     const label *at = &next->labels[i];
+    if (fastest && (k < 0 || next->labels[k].state != at->state)) first = kept;
     while (k >= 0 && same_time(&next->labels[k], at, w) && !same_window(&next->labels[k], at, w)) k--;
-    if (k < 0 || !same_window(&next->labels[k], at, w)) next->labels[kept++] = *at;
+    if (k < 0 || k == first || !same_window(&next->labels[k], at, w)) next->labels[kept++] = *at;
     else if (at->cost.loss < next->labels[k].cost.loss) next->labels[k] = *at;
   }
   return kept;
@@ -233,7 +260,7 @@ static void limit(front_search *search) {
   // A quarter of what the windows may hold, as few of them are full.
   for (int64_t parts = search->most / 4 + 1; next->count > search->most && parts > 0; parts /= 2) {
     const window w = {times / parts + 1, bytes ? bytes * 16 / parts + 1 : 1};
-    next->count = thin(next, &w);
+    next->count = thin(next, &w, search->table->units > DQ_MIX_FEW_UNITS);
     filter(next);
     time_gap += w.time - 1, bytes_gap += w.bytes - 1;
   }
@@ -324,6 +351,7 @@ static dq_status run(front_search *search) {
   search->next_open = DQ_NEW_ARRAY(search->arena, table->values + 1, int);
   if (!steps || !search->now.keys || !search->now.labels || !search->open || !search->next_open)
     return dq_fail_memory(search->error, 0);
+  DQ_TRY(list_made(search));
   for (int u = 0; u < table->units; u++) DQ_TRY(step(search, u, &steps[u]));
   dq_mix_cost *costs = DQ_NEW_ARRAY(search->arena, search->now.count, dq_mix_cost);
   if (!costs) return dq_fail_memory(search->error, 0);
@@ -334,13 +362,21 @@ static dq_status run(front_search *search) {
   return DQ_OK;
 }
 
+// How each label came about is stored for each unit: of networks of many units fewer labels are kept.
+static int labels_of(const dq_mix_table *table, int most) {
+  const double share = table->units > DQ_MIX_FEW_UNITS ? (double)DQ_MIX_FEW_UNITS / table->units : 1;
+  const double labels = fmax(DQ_MIX_LEAST_LABELS, most * share * share);
+  return labels < most ? (int)labels : most;
+}
+
 dq_status dq_mix_front_find(dq_mix_front *front, const dq_mix_table *table, int most, dq_arena *arena,
                             dq_error *error) {
   *front = (dq_mix_front){.units = table->units};
   if (table->precisions < 1 || table->precisions > DQ_MIX_MOST_PRECISIONS)
     return dq_fail(error, DQ_UNSUPPORTED, "a table of %d precisions, expected 1 to %d", table->precisions,
                    DQ_MIX_MOST_PRECISIONS);
-  front_search search = {.table = table, .most = most, .arena = arena, .front = front, .error = error};
+  front_search search = {
+      .table = table, .most = labels_of(table, most), .arena = arena, .front = front, .error = error};
   dq_status status = run(&search);
   release(&search.now);
   release(&search.next);

@@ -51,6 +51,10 @@ typedef struct dq_mix_front {
   int units;
 } dq_mix_front;
 
+// A table of more than DQ_MIX_FEW_UNITS units has `most` (DQ_MIX_FEW_UNITS / units)^2 labels in place of `most`, but
+// not fewer than DQ_MIX_LEAST_LABELS, so that time and memory do not grow with the number of units until those are
+// reached; and the fastest label of each state stays, which else may be in a window with one that loses less.
+enum { DQ_MIX_FEW_UNITS = 512, DQ_MIX_LEAST_LABELS = 256 };
 // Finds the front of all choices. `most` is the largest number of labels (beginnings of choices) that a step of the
 // dynamic programming keeps in all its states; where there are more, labels within a window of time and bytes count as
 // one, and the gaps are the sums of these windows. The arena owns the front. DQ_UNSUPPORTED: a unit can have no

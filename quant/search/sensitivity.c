@@ -21,6 +21,7 @@ typedef struct sensitivity_study {
   dq_int8_report report;
   dq_sensitivity *result;
   site *sites;
+  bool *taken;  // by value: it is the result of a row
   int *outputs; // places of the float ones among the graph's
   int output_count;
   dq_tensor **kept;        // outputs of the network as it is on the picture
@@ -192,16 +193,11 @@ static int result_of(const sensitivity_study *study, const dq_value *output) {
   return absorbed ? next->outputs[0]->index : -1;
 }
 
-static bool is_taken(const sensitivity_study *study, int result) {
-  for (int s = 0; s < study->result->count; s++)
-    if (study->sites[s].result == result) return true;
-  return false;
-}
-
 static void add_row(sensitivity_study *study, const char *label, const char *op_type, int product, int result,
                     const dq_cost_node *cost) {
   dq_sensitivity_layer *layer = &study->result->layers[study->result->count];
   study->sites[study->result->count++] = (site){product, result};
+  if (result >= 0) study->taken[result] = true;
   *layer = (dq_sensitivity_layer){.label = label,
                                   .op_type = op_type,
                                   .is_input = product < 0 && !study->job.graph->values[result]->producer,
@@ -223,7 +219,7 @@ static void find_rows(sensitivity_study *study, const dq_cost *cost) {
     if (!node->mark || !row || row->quantization == DQ_QUANTIZE_SHARE) continue;
     bool weights = row->quantization == DQ_QUANTIZE_COMPUTE && dq_int8_is_weight(&study->job, node, 1);
     int result = result_of(study, node->outputs[0]);
-    if ((result >= 0 && is_taken(study, result)) || (result < 0 && !weights)) continue;
+    if ((result >= 0 && study->taken[result]) || (result < 0 && !weights)) continue;
     add_row(study, dq_layer_label(node), node->op_type, weights ? node->outputs[0]->index : -1, result,
             &cost->nodes[n]);
   }
@@ -234,14 +230,6 @@ static void find_rows(sensitivity_study *study, const dq_cost *cost) {
 // The value whose numbers a value has; -1: it has none.
 static int numbers_of(const sensitivity_study *study, const dq_value *value) {
   return value && !value->constant ? study->job.choices[value->index].shares : -1;
-}
-
-static bool touches(const sensitivity_study *study, const dq_node *node, int result) {
-  for (int i = 0; i < node->input_count; i++)
-    if (numbers_of(study, node->inputs[i]) == result) return true;
-  for (int o = 0; o < node->output_count; o++)
-    if (numbers_of(study, node->outputs[o]) == result) return true;
-  return false;
 }
 
 // A marked node, and the function that it belongs to, whose parts are left in float together; count 0: none.
@@ -264,33 +252,97 @@ static void list_marked(const sensitivity_study *study, const dq_cost *cost, mar
   }
 }
 
-// Whether the node, or a part of its function, is one of those that read or write a result; `touching` by node index.
-static bool stands_around(const bool *touching, const marked_node *marked) {
-  bool found = touching[marked->node->index];
-  for (int i = 0; i < marked->count && !found; i++) found = touching[marked->parts[i]->index];
-  return found;
+// Pairs of a result and a marked node that stands around it: itself, or a part of its function, reads or writes it.
+typedef struct pair {
+  int result, node; // a value; an index into dq_sensitivity.nodes
+} pair;
+
+typedef struct pair_list {
+  pair *pairs;
+  int count, capacity;
+  dq_arena *arena;
+} pair_list;
+
+static bool add_pair(pair_list *list, int result, int node) {
+  if (list->count == list->capacity) {
+    int capacity = 2 * list->capacity + 1024;
+    pair *pairs = DQ_NEW_ARRAY(list->arena, capacity, pair);
+    if (!pairs) return false;
+    if (list->count) memcpy(pairs, list->pairs, (size_t)list->count * sizeof *pairs);
+    dq_arena_release(list->arena, list->pairs);
+    list->pairs = pairs, list->capacity = capacity;
+  }
+  list->pairs[list->count++] = (pair){result, node};
+  return true;
+}
+
+static bool add_touched(const sensitivity_study *study, pair_list *list, const dq_node *node, int marked) {
+  bool added = true;
+  for (int i = 0; i < node->input_count + node->output_count && added; i++) {
+    const dq_value *value = i < node->input_count ? node->inputs[i] : node->outputs[i - node->input_count];
+    int result = numbers_of(study, value);
+    if (result >= 0 && study->taken[result]) added = add_pair(list, result, marked);
+  }
+  return added;
+}
+
+static int by_result(const void *a, const void *b) {
+  const pair *left = a, *right = b;
+  if (left->result != right->result) return left->result < right->result ? -1 : 1;
+  return (left->node > right->node) - (left->node < right->node);
+}
+
+// The pairs of all marked nodes, by result, then by node.
+static dq_status list_pairs(const sensitivity_study *study, const marked_node *marked, pair_list *list) {
+  bool added = true;
+  for (int n = 0; n < study->result->node_count && added; n++) {
+    added = add_touched(study, list, marked[n].node, n);
+    for (int i = 0; i < marked[n].count && added; i++) added = add_touched(study, list, marked[n].parts[i], n);
+  }
+  if (!added) return no_memory(study);
+  if (list->count) qsort(list->pairs, (size_t)list->count, sizeof *list->pairs, by_result);
+  return DQ_OK;
+}
+
+static int first_of(const pair_list *list, int result) {
+  int low = 0, high = list->count;
+  while (low < high) {
+    int middle = low + (high - low) / 2;
+    if (list->pairs[middle].result < result) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+// Each node once.
+static dq_status fill_around(dq_sensitivity_layer *layer, const pair_list *list, int result, dq_arena *arena,
+                             dq_error *error) {
+  int first = first_of(list, result), end = first;
+  while (end < list->count && list->pairs[end].result == result) end++;
+  int *around = DQ_NEW_ARRAY(arena, end - first, int);
+  if (!around) return dq_fail_memory(error, 0);
+  for (int i = first; i < end; i++)
+    if (i == first || list->pairs[i].node != list->pairs[i - 1].node)
+      around[layer->around_count++] = list->pairs[i].node;
+  layer->around = around;
+  return DQ_OK;
 }
 
 static dq_status find_around(sensitivity_study *study, const dq_cost *cost, dq_arena *arena) {
   const dq_graph *graph = study->job.graph;
   dq_sensitivity *result = study->result;
   marked_node *marked = DQ_NEW_ARRAY(study->job.arena, graph->node_count, marked_node);
-  bool *touching = DQ_NEW_ARRAY(study->job.arena, graph->node_count, bool);
+  int *made_by = DQ_NEW_ARRAY(study->job.arena, graph->value_count, int); // behind the place of the marked node
+  pair_list list = {.arena = study->job.arena};
   result->nodes = DQ_NEW_ARRAY(arena, graph->node_count, dq_sensitivity_node);
-  if (!marked || !touching || !result->nodes) return no_memory(study);
+  if (!marked || !made_by || !result->nodes) return no_memory(study);
   list_marked(study, cost, marked);
+  for (int n = 0; n < result->node_count; n++) made_by[marked[n].node->outputs[0]->index] = n + 1;
+  DQ_TRY(list_pairs(study, marked, &list));
   for (int s = 0; s < result->count; s++) {
     const site *at = &study->sites[s];
-    dq_sensitivity_layer *layer = &result->layers[s];
-    int *around = DQ_NEW_ARRAY(arena, result->node_count, int);
-    if (!around) return no_memory(study);
-    layer->around = around, layer->product = -1;
-    for (int n = 0; n < graph->node_count; n++)
-      touching[n] = at->result >= 0 && touches(study, graph->nodes[n], at->result);
-    for (int n = 0; n < result->node_count; n++) {
-      if (stands_around(touching, &marked[n])) around[layer->around_count++] = n;
-      if (at->product >= 0 && marked[n].node->outputs[0]->index == at->product) layer->product = n;
-    }
+    result->layers[s].product = at->product < 0 ? -1 : made_by[at->product] - 1;
+    DQ_TRY(fill_around(&result->layers[s], &list, at->result, arena, study->job.error));
   }
   return DQ_OK;
 }
@@ -302,10 +354,11 @@ static dq_status allocate(sensitivity_study *study) {
   const dq_graph *graph = study->job.graph;
   int rows = graph->node_count + graph->input_count;
   study->sites = DQ_NEW_ARRAY(arena, rows, site);
+  study->taken = DQ_NEW_ARRAY(arena, graph->value_count, bool);
   study->outputs = DQ_NEW_ARRAY(arena, graph->output_count, int);
   study->kept = DQ_NEW_ARRAY(arena, graph->output_count, dq_tensor *);
   study->errors = DQ_NEW_ARRAY(arena, graph->output_count, dq_output_error);
-  if (!study->sites || !study->outputs || !study->kept || !study->errors) return no_memory(study);
+  if (!study->sites || !study->taken || !study->outputs || !study->kept || !study->errors) return no_memory(study);
   for (int o = 0; o < graph->output_count; o++)
     if (graph->outputs[o]->producer && study->job.tensors[graph->outputs[o]->index].type == DQ_F32 &&
         study->job.tensors[graph->outputs[o]->index].rank >= 0)

@@ -58,9 +58,9 @@ typedef struct dq_sensitivity_options {
 // with its equalization. The result of a product is the value behind the Relu or Clip that follows it. Operators that
 // keep the scale of their input have no row.
 // On each picture the network runs once for each variant, from the layer of the variant on
-// (quant/search/layer_error_runs.h), so that the time grows with the square of the number of layers. The graph does not
-// change, and the result does not depend on threads. The arena owns the result. DQ_UNSUPPORTED: no layer can be
-// quantized; else as for dq_calibrate.
+// (quant/search/layer_error_runs.h), so that the time grows with the square of the number of layers, but for those that
+// `share` leaves out. The graph does not change, and the result does not depend on threads. The arena owns the result.
+// DQ_UNSUPPORTED: no layer can be quantized; else as for dq_calibrate.
 dq_status dq_sensitivity_measure(dq_sensitivity *result, const dq_graph *graph, dq_data *data,
                                  const dq_sensitivity_options *options, const dq_context *context, dq_arena *arena,
                                  dq_error *error);

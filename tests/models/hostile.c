@@ -197,6 +197,18 @@ static void make_residuals(maker *m) {
   finish(m, last);
 }
 
+// Behind a convolution, which may have 8 bits, nodes that stay in float.
+static void make_magnitudes(maker *m) {
+  dq_value *last = numbered(m, "c%d", 0);
+  add(m, "Conv", (dq_value *[]){m->x, elements(m, "w", 4, (const int64_t[]){3, 3, 1, 1}, 0.5)}, 2, last);
+  for (int i = 0; i < m->count; i++) {
+    dq_value *next = numbered(m, "v%d", i);
+    add(m, "Abs", &last, 1, next);
+    last = next;
+  }
+  finish(m, last);
+}
+
 static void make_attributes(maker *m) {
   dq_value *y = declared(m, "y", 3);
   dq_node *node = add(m, "Relu", &m->x, 1, y);
@@ -252,6 +264,7 @@ static const struct {
              {"initializers", make_initializers},
              {"inputs", make_inputs},
              {"long_names", make_long_names},
+             {"magnitudes", make_magnitudes},
              {"opsets", make_opsets},
              {"outputs", make_outputs},
              {"properties", make_properties},

@@ -44,7 +44,8 @@ static void set_conversion(int value, int from, int to, double seconds, double n
 static int set_up(void **state) {
   (void)state;
   arena = dq_arena_new(NULL);
-  if (!arena || dq_mix_costs_open(&costs, &network, arena, &error) != DQ_OK) return 1;
+  if (!arena || dq_mix_network_index(&network, arena, &error) != DQ_OK) return 1;
+  if (dq_mix_costs_open(&costs, &network, arena, &error) != DQ_OK) return 1;
   set_unit(FIRST, F32, 10, 0), set_unit(FIRST, I8, 4, 0.5);
   set_unit(SECOND, F32, 20, 0), set_unit(SECOND, I8, 5, 0.125);
   set_conversion(0, F32, I8, 1, 0.25);

@@ -237,6 +237,28 @@ static void gap(void **state) {
   assert_true(gaps > 0);
 }
 
+// A chain of 4000 units, each of which takes 1 less and loses 1 in precision 1: all 4001 sums are on the front, of
+// which no more labels stay than there is memory for. The fastest and the one that loses least stay, and each has a
+// choice.
+static void many_units(void **state) {
+  (void)state;
+  enum { MANY = 4000 };
+  static dq_mix_cost costs[2 * MANY];
+  static uint8_t choice[MANY];
+  dq_mix_front front;
+  for (int u = 0; u < MANY; u++) costs[2 * u] = (dq_mix_cost){2, 0, 0}, costs[2 * u + 1] = (dq_mix_cost){1, 1, 0};
+  const dq_mix_table table = {2, MANY, 0, costs, NULL};
+  assert_int_equal(dq_mix_front_find(&front, &table, 60000, arena, &error), DQ_OK);
+  assert_true(front.count > 32 && front.count <= 983); // 60000 (512 / 4000)^2
+  assert_true(front.costs[0].time == MANY && front.costs[front.count - 1].loss == 0);
+  for (int p = 0; p < front.count; p += 31) {
+    dq_mix_front_choice(&front, p, choice);
+    const dq_mix_cost cost = dq_mix_cost_of(&table, choice);
+    assert_memory_equal(&cost, &front.costs[p], sizeof cost);
+  }
+  assert_true(dq_arena_bytes(arena) < (size_t)MANY * 983 * 8 + (1 << 20));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(chain_by_hand, set_up, tear_down),
@@ -247,6 +269,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(windows_by_hand, set_up, tear_down),
       cmocka_unit_test_setup_teardown(windows_below_zero, set_up, tear_down),
       cmocka_unit_test_setup_teardown(gap, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(many_units, set_up, tear_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
