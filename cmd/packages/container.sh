@@ -17,6 +17,13 @@ cp "$program" "$folder/root/usr/bin/dq"
 for verb; do ln -s dq "$folder/root/usr/bin/dq-$verb"; done
 cp LICENSE "$folder/root/usr/share/doc/dq"
 cp "$bill" "$folder/root/usr/share/doc/dq/dq.cdx.json"
+# The terms of what the static program holds beside dq, from the packages that it is linked with.
+gcc=$(${CC:-gcc} -dumpversion | cut -d. -f1)
+for package in libprotobuf-c-dev libjansson-dev libxxhash-dev libc6-dev liblapack-dev libblas-dev "libgfortran-$gcc-dev" \
+  "libgcc-$gcc-dev" libstb-dev libonnx-dev; do
+  mkdir "$folder/root/usr/share/doc/$package"
+  cp -L "/usr/share/doc/$package/copyright" "$folder/root/usr/share/doc/$package"
+done
 # Its storage is in the folder, without the settings of the machine, and needs no privilege beyond a user namespace.
 store=$(realpath "$folder")
 image() { TMPDIR=$store buildah --root "$store/storage" --runroot "$store/run" --storage-driver vfs "$@"; }
