@@ -19,6 +19,9 @@ have() { command -v "$1" >/dev/null 2>&1; }
 library() { # MODULE PACKAGE: a library by pkg-config, which may be absent itself
   have pkg-config && pkg-config --exists "$1" || need "$1" "$2"
 }
+static_library() { # FILE PACKAGE: in the folder of libraries of Debian
+  have gcc && [ -f "/usr/lib/$(gcc -print-multiarch)/$1" ] || need "$1" "$2"
+}
 fuzzer_links() {
   program=$(mktemp) && printf 'int LLVMFuzzerTestOneInput(const char *d, long n){return d[0] == n;}\n' |
     clang -fsanitize=address,undefined,fuzzer -x c -o "$program" - 2>/dev/null
@@ -45,6 +48,10 @@ check() {
     printf '#include <lapacke.h>\n' |
     gcc $(pkg-config --cflags lapacke 2>/dev/null) -E - >/dev/null 2>&1; } || need lapacke liblapacke-dev
   library openblas libopenblas-dev
+  # What a static program holds.
+  static_library blas/libblas.a libblas-dev
+  static_library lapack/liblapack.a liblapack-dev
+  have gcc && [ -f "$(gcc -print-file-name=libgfortran.a)" ] || need libgfortran.a gfortran
   library jansson libjansson-dev
   library libxxhash libxxhash-dev
   library stb libstb-dev
