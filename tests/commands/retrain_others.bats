@@ -130,7 +130,7 @@ top1() { dq-report "$1" --data synth:shapes,count=500 --json - -q | sed -nE 's/.
   amp 5 builtin --data "npy:missing.npy"
   has "missing.npy: No such file or directory"
   amp 2 builtin --preset vww
-  has "option '--preset' needs '--check' or '--data'"
+  says "dq-amp: --retrain builtin needs the pictures of --data"
   gives 2 dq-int8 "$models/small.onnx" --data "npy:$x" -o - --retrain true
   says "dq-int8: --retrain needs files to read and to write, not '-'"
   gives 2 dq-amp "$models/small.onnx" -o out.onnx --data some:SPEC
