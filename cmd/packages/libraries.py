@@ -4,11 +4,19 @@ import re
 import subprocess
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-KINDS = {"static": ("source", "linked", "static"), "shared": ("source", "linked", "loaded")}
+KINDS = {"static": ("source", "linked", "static"), "shared": ("source", "linked", "loaded", "built")}
 
 
 def output(*command):
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def installed(name):
+    """Version and source of a package of Debian; None: it is not installed."""
+    query = subprocess.run(["dpkg-query", "-W", "-f", "${db:Status-Abbrev}\t${source:Version}\t${source:Package}", name],
+                           capture_output=True, text=True)
+    state, version, source = (query.stdout.split("\t") + ["", "", ""])[:3]
+    return (version, source) if state.startswith("ii") else None
 
 
 class Library:
@@ -20,17 +28,15 @@ class Library:
         own = output("dpkg", "--print-architecture")
         # The compiler's own libraries for another machine are packages of this one.
         names = [f"{package}:{self.architecture}"] + ([f"{package}-{self.architecture}-cross"] if self.architecture != own else [])
-        self.package, self.version, source = self.installed(names + [package])
+        self.package, self.version, source = self.first(names + [package])
         self.purl = f"pkg:deb/debian/{source}@{self.version.replace('+', '%2B')}?arch=source&distro={self.release()}"
 
     @staticmethod
-    def installed(names):
+    def first(names):
         for name in names:
-            query = subprocess.run(["dpkg-query", "-W", "-f", "${db:Status-Abbrev}\t${source:Version}\t${source:Package}", name],
-                                   capture_output=True, text=True)
-            state, version, source = (query.stdout.split("\t") + ["", "", ""])[:3]
-            if state.startswith("ii"):
-                return name, version, source
+            found = installed(name)
+            if found:
+                return name, *found
         raise SystemExit(f"{names[-1]} is not installed, so its version is unknown: make deps")
 
     @staticmethod
@@ -53,4 +59,4 @@ def libraries(kind, compiler="gcc"):
     """Those of a `static` or a `shared` program, in the order of the file `libraries`."""
     with open(os.path.join(HERE, "libraries")) as file:
         rows = [line.rstrip("\n").split("\t") for line in file if not line.startswith("#")]
-    return [Library(*row[:3], compiler) for row in rows if row[3] in KINDS[kind]]
+    return [Library(*row[:3], compiler) for row in rows if row[3] in KINDS[kind] and (row[3] != "built" or installed(row[1]))]

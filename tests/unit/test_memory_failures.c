@@ -420,7 +420,7 @@ static void quantization(void **state) {
   int8_options.sums = DQ_SUMS_INT16, int8_options.save_table = table, int8_options.save_precision = "/dev/null";
   refuse_each("what is asked for", int8);
   dq_model_int8_defaults(&int8_options, sizeof int8_options);
-  int8_options.use_table = table, int8_options.min_sqnr = 40;
+  int8_options.use_table = table, int8_options.min_sqnr = 20;
   refuse_each("a table and a bound", int8);
   const dq_data_options pictures = {.spec = put_array()};
   other = beside("small");
