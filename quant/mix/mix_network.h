@@ -5,7 +5,7 @@
 #include "quant/int8/int8.h"
 #include "quant/search/mix_front.h"
 
-enum { DQ_MIX_MOST_STEPS = 1 << 20 }; // of a run; arrays of a byte for each lie on the stack
+enum { DQ_MIX_MOST_STEPS = 8192 }; // of a run; of 10,000 a search takes minutes before its time limit counts
 
 // The nodes that one step of a run in float32 computes, those of the steps after it that only move its result, and
 // those that are one function of each element with it in 8 bits (dq_function_parts); all of them get one precision.
