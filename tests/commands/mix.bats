@@ -221,9 +221,9 @@ looked at: points of the front have float32 and int8 only"
   dq-int8 "$m" "${data[@]:0:2}" -o int8.onnx -q >/dev/null
   gives 4 dq-mix int8.onnx "${data[@]}" -o o.onnx --max-drop 1
   has "the model is quantized already"
-  make_models --many additions 4200 long.onnx
+  make_models --many additions 8200 long.onnx
   gives 4 dq-mix long.onnx --data synth:shapes --limit 1 --task none -o o.onnx --max-drop 1
-  has "a run of the network has 4201 steps, at most 4096 are supported"
+  has "a run of the network has 8201 steps, at most 8192 are supported"
   gives 4 dq-mix "$models/unknown_operator.onnx" --data "npy:$x" -o o.onnx --max-drop 1
   [ ! -e o.onnx ]
 }
