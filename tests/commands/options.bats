@@ -225,7 +225,7 @@ threads 3 | ../small.onnx -o net.c -v | 0 threads: 3
 seed 5 | ../small.onnx -o net.c | inert
 cpu-mask c | ../small.onnx -o net.c -v | 0 instruction sets: c
 memory 1 | ../small.onnx -o net.c | 5 memory
-progress bar | "$root/datasets/shapes.onnx" -o net.c --verify --data synth:shapes,count=15000 | 0 running [
+progress bar | "$root/datasets/shapes.onnx" -o net.c --verify --data synth:shapes,count=300 --cpu-mask c --threads 1 | 0 running [
 color always | ../nan.onnx -o net.c | 5 [31m
 verbose - | ../small.onnx -o net.c | 0 of memory
 quiet - | ../small.onnx -o net.c --verify --data ../broken.txt --preset tf | differs err
