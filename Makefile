@@ -130,15 +130,15 @@ $(B)/cmd/dq.o: $(B)/generated/verbs.def
 $(B)/dq: $(PROGRAM:%.c=$(B)/%.o) $(B)/libdq.a
 	$(call say,LINK)
 	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(LIBRARIES)
-$(B)/dq-mpi.so: cmd/mpi/mpi_module.c cmd/mpi/mpi_module.h lib/base/processes.h
+$(B)/dq-mpi.so: cmd/mpi/mpi_module.c
 	$(call say,LINK)
 	$(Q)$(CC) $(CFLAGS) $(OWN_FLAGS) $(SANITIZE) $(patsubst -I%,-isystem %,$(shell pkg-config --cflags ompi-c)) -shared -fPIC \
-	  -o $@ $< $(shell pkg-config --libs ompi-c)
+	  -MMD -MP -MF $(B)/dq-mpi.d -o $@ $< $(shell pkg-config --libs ompi-c)
 $(LINKS): $(B)/dq
 	@ln -sf dq $@
 
 include $(wildcard tests/*.mk cmd/*.mk)
--include $(OBJECTS:.o=.d) $(patsubst cmd/%.c,$(B)/cmd/%.d,$(wildcard cmd/*.c cmd/*/*.c))
+-include $(MPI_MODULE:.so=.d) $(OBJECTS:.o=.d) $(patsubst cmd/%.c,$(B)/cmd/%.d,$(wildcard cmd/*.c cmd/*/*.c))
 
 .PHONY: clean
 clean:

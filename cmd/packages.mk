@@ -7,7 +7,7 @@ export SOURCE_DATE_EPOCH ?= $(shell cat cmd/packages/date 2>/dev/null || git -C 
 
 # ---- The static program ----
 
-# LAPACK and BLAS are the reference ones, of 250 KiB where OpenBLAS is 25 MiB; Debian keeps them in folders of their own.
+# LAPACK and BLAS are the reference ones, of 250 KiB where OpenBLAS is 24 MiB; Debian keeps them in folders of their own.
 STATIC_FOLDER := $(B)/static
 MULTIARCH = $(shell $(CC) -print-multiarch)
 STATIC_LIBRARIES = -L/usr/lib/$(MULTIARCH)/lapack -L/usr/lib/$(MULTIARCH)/blas \
@@ -34,6 +34,11 @@ $(PACKAGES_FOLDER)/dq-%.cdx.json: FORCE
 	@mkdir -p $(@D)
 	$(PYTHON) -B cmd/packages/sbom.py $* $(VERSION) '$(COMMIT)' $(CC) >$@.new && mv $@.new $@
 
+# The terms of the libraries in the static program.
+$(PACKAGES_FOLDER)/NOTICES: FORCE
+	@mkdir -p $(@D)
+	$(PYTHON) -B cmd/packages/notices.py $(CC) >$@.new && mv $@.new $@
+
 # ---- The wheel ----
 
 # What packs a wheel: of one version, so that the same files give the same bytes.
@@ -41,9 +46,9 @@ WHEEL_TOOL := $(PACKAGES_FOLDER)/venv/bin/wheel
 $(WHEEL_TOOL):
 	$(PYTHON) -m venv $(PACKAGES_FOLDER)/venv && $(PACKAGES_FOLDER)/venv/bin/pip install -q wheel==0.45.1
 ## wheel: the static program as a Python wheel, build/packages/dq_onnx-VERSION-py3-none-TAGS.whl (PyPI)
-wheel: static $(PACKAGES_FOLDER)/dq-static.cdx.json $(WHEEL_TOOL)
+wheel: static $(PACKAGES_FOLDER)/dq-static.cdx.json $(PACKAGES_FOLDER)/NOTICES $(WHEEL_TOOL)
 	rm -f $(PACKAGES_FOLDER)/dq_onnx-*.whl
-	$(PYTHON) -B cmd/packages/wheel.py $(STATIC_FOLDER)/dq $(PACKAGES_FOLDER)/dq-static.cdx.json $(VERSION) $(CC) $(PACKAGES_FOLDER)/wheel
+	$(PYTHON) -B cmd/packages/wheel.py $(STATIC_FOLDER)/dq $(filter %.json %NOTICES,$^) $(VERSION) $(CC) $(PACKAGES_FOLDER)/wheel
 	$(WHEEL_TOOL) pack $(PACKAGES_FOLDER)/wheel --dest-dir $(PACKAGES_FOLDER)
 
 # ---- The archive of the sources ----
@@ -66,7 +71,7 @@ deb: dist
 # ---- A container ----
 
 ## container: the static program as an image for podman and docker, build/packages/dq-VERSION-MACHINE.image.tar
-container: static $(PACKAGES_FOLDER)/dq-static.cdx.json
+container: static $(PACKAGES_FOLDER)/dq-static.cdx.json $(PACKAGES_FOLDER)/NOTICES
 	@sh cmd/deps.sh container
-	sh cmd/packages/container.sh $(STATIC_FOLDER)/dq $(PACKAGES_FOLDER)/dq-static.cdx.json $(PACKAGES_FOLDER)/container $(PACKAGES_FOLDER)/dq-$(VERSION)-$(MACHINE).image.tar \
+	sh cmd/packages/container.sh $(STATIC_FOLDER)/dq $(filter %.json %NOTICES,$^) $(PACKAGES_FOLDER)/container $(PACKAGES_FOLDER)/dq-$(VERSION)-$(MACHINE).image.tar \
 	  $(VERSION) $(COMMIT) $(MACHINE) $(VERBS)

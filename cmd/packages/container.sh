@@ -1,10 +1,10 @@
 #!/bin/sh
 # Builds an image of a static program with buildah, by cmd/packages/Dockerfile, as an archive that `docker load` and `podman load` read.
-# usage: container.sh PROGRAM BILL FOLDER ARCHIVE VERSION COMMIT MACHINE VERB...
+# usage: container.sh PROGRAM BILL NOTICES FOLDER ARCHIVE VERSION COMMIT MACHINE VERB...
 # FOLDER: for the files of the image and what buildah keeps. MACHINE: that of the program, as gcc calls it.
 set -eu
-program=$1 bill=$2 folder=$3 archive=$4 version=$5 commit=$6 machine=$7
-shift 7
+program=$1 bill=$2 notices=$3 folder=$4 archive=$5 version=$6 commit=$7 machine=$8
+shift 8
 case $machine in
 x86_64) machine=amd64 ;;
 aarch64) machine=arm64 ;;
@@ -15,15 +15,8 @@ mkdir -p "$folder/root/usr/bin" "$folder/root/usr/share/doc/dq" "$folder/root/da
 chmod 1777 "$folder/root/data" "$folder/root/tmp"
 cp "$program" "$folder/root/usr/bin/dq"
 for verb; do ln -s dq "$folder/root/usr/bin/dq-$verb"; done
-cp LICENSE "$folder/root/usr/share/doc/dq"
+cp LICENSE "$notices" "$folder/root/usr/share/doc/dq"
 cp "$bill" "$folder/root/usr/share/doc/dq/dq.cdx.json"
-# The terms of what the static program holds beside dq, from the packages that it is linked with.
-gcc=$(${CC:-gcc} -dumpversion | cut -d. -f1)
-for package in libprotobuf-c-dev libjansson-dev libxxhash-dev libc6-dev liblapack-dev libblas-dev "libgfortran-$gcc-dev" \
-  "libgcc-$gcc-dev" libstb-dev libonnx-dev; do
-  mkdir "$folder/root/usr/share/doc/$package"
-  cp -L "/usr/share/doc/$package/copyright" "$folder/root/usr/share/doc/$package"
-done
 # Its storage is in the folder, without the settings of the machine, and needs no privilege beyond a user namespace.
 store=$(realpath "$folder")
 image() { TMPDIR=$store buildah --root "$store/storage" --runroot "$store/run" --storage-driver vfs "$@"; }

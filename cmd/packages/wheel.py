@@ -1,13 +1,13 @@
 """Stages the static program as a wheel, unpacked, for `wheel pack`: commands in the folder of scripts, the package `dq`,
 licences and the bill of materials (PEP 770).
 
-usage: wheel.py STATIC_PROGRAM BILL VERSION COMPILER FOLDER
+usage: wheel.py STATIC_PROGRAM BILL NOTICES VERSION COMPILER FOLDER
 """
 import os
 import shutil
 import sys
 
-from libraries import HERE, libraries, output
+from libraries import HERE, output
 
 NAME = "dq_onnx"
 # The program calls no library of the system, so it needs a kernel alone; the tags are those that installers know.
@@ -40,12 +40,7 @@ Description-Content-Type: text/markdown
 {about}"""
 
 
-def notices(compiler):
-    parts = {library.name: library for library in libraries("static", compiler)}
-    return "".join(f"{'=' * 100}\n{part.name} {part.upstream()}\n{'=' * 100}\n\n{part.copyright()}\n" for part in parts.values())
-
-
-def stage(program, bill, version, compiler, folder):
+def stage(program, bill, notices, version, compiler, folder):
     machine = output(compiler, "-dumpmachine").split("-")[0]
     information, scripts = (os.path.join(folder, f"{NAME}-{version}.{end}") for end in ("dist-info", "data/scripts"))
     shutil.rmtree(folder, ignore_errors=True)
@@ -62,12 +57,11 @@ def stage(program, bill, version, compiler, folder):
     write(os.path.join(information, "METADATA"), metadata(version))
     tags = "".join(f"Tag: py3-none-{tag.format(machine)}\n" for tag in TAGS)
     write(os.path.join(information, "WHEEL"), f"Wheel-Version: 1.0\nGenerator: dq\nRoot-Is-Purelib: false\n{tags}")
-    with open(os.path.join(HERE, "..", "..", "LICENSE")) as file:
-        write(os.path.join(information, "licenses", "LICENSE"), file.read())
-    write(os.path.join(information, "licenses", "NOTICES"), notices(compiler))
-    with open(bill) as file:
-        write(os.path.join(information, "sboms", "dq.cdx.json"), file.read())
+    for source, name in ((os.path.join(HERE, "..", "..", "LICENSE"), "licenses/LICENSE"), (notices, "licenses/NOTICES"),
+                         (bill, "sboms/dq.cdx.json")):
+        with open(source, encoding="utf-8") as file:
+            write(os.path.join(information, name), file.read())
 
 
 if __name__ == "__main__":
-    stage(*sys.argv[1:6])
+    stage(*sys.argv[1:7])
