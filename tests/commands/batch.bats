@@ -4,7 +4,7 @@ load common
 pictures=synth:shapes,count=25,split=calib
 
 setup() {
-  mkdir "$BATS_TEST_TMPDIR/here" && cd "$BATS_TEST_TMPDIR/here" || return
+  own_folder
   shapes=$root/datasets/shapes.onnx
 }
 

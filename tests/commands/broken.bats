@@ -7,8 +7,7 @@ export broken=${broken:-${DQ_ASSETS:-$(cd "$BATS_TEST_DIRNAME/../../.." && pwd)/
 
 setup() {
   [ -d "$broken" ] || skip "$broken is not there (set DQ_ASSETS)"
-  mkdir "$BATS_TEST_TMPDIR/here"
-  cd "$BATS_TEST_TMPDIR/here"
+  own_folder
   touch faults
 }
 

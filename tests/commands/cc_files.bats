@@ -2,7 +2,7 @@
 load common
 
 setup() {
-  mkdir "$BATS_TEST_TMPDIR/here" && cd "$BATS_TEST_TMPDIR/here" || return
+  own_folder
   dq-int8 "$models/small.onnx" --data "npy:$x" -o int8.onnx -q >/dev/null
 }
 

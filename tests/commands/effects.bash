@@ -8,7 +8,9 @@ make_files() {
   cp list.txt broken.txt
   echo "broken.ppm 1" >>broken.txt
   echo rubbish >broken.ppm
-  for i in {1..700}; do cat list.txt; done >many.txt
+  local six
+  six=$(<list.txt)
+  for i in {1..700}; do echo "$six"; done >many.txt
   mkdir pictures
   cp p?.ppm pictures
   cp list.txt labels.txt
@@ -24,6 +26,12 @@ make_files() {
   cp no_inputs.onnx suite/test_a/model.onnx
   printf '\x08\x04\x10\x01\x4a\x10' >suite/test_a/test_data_set_0/output_0.pb
   head -c 16 /dev/zero >>suite/test_a/test_data_set_0/output_0.pb
+  ${CC:-cc} -O1 -shared -fPIC -o clock.so "$root/tests/snapshots/counted_clock.c"
+}
+
+# hurried COMMAND...: with a clock that is a tenth of a second later at each reading, so that little work has a bar
+hurried() {
+  LD_PRELOAD=$PWD/../clock.so COUNTED_TIMES=100 ASAN_OPTIONS=${ASAN_OPTIONS-}:verify_asan_link_order=0 "$@"
 }
 
 # The options that a command has, from its completion: "NAME a" with choices, "NAME x" with a value, "NAME" without.
@@ -98,13 +106,14 @@ shows() {
 
 # effect COMMAND OPTION VALUE CONTEXT CHECK: whether the option shows as CHECK says with it, and not without it
 effect() {
-  local command=$1 option=--$2 value=$3 context code without words
+  local command=$1 option=--$2 value=$3 context code without words clock=()
   eval "context=($4)"
   words=("$option")
   [ "$value" = - ] || words=("$option=$value")
-  in_folder without "$command" "${context[@]}"
+  [ "$option" != --progress ] || clock=(hurried)
+  in_folder without "${clock[@]}" "$command" "${context[@]}"
   without=$code
-  in_folder with "$command" "${context[@]}" "${words[@]}"
+  in_folder with "${clock[@]}" "$command" "${context[@]}" "${words[@]}"
   shows "${5%% *}" "${5#* }" && return
   printf '%s %s %s: "%s" does not show, status %s and %s without\n' "$command" "${context[*]}" "${words[*]}" "$5" "$code" "$without"
   cat with.err

@@ -2,7 +2,7 @@
 load common
 
 setup() {
-  mkdir "$BATS_TEST_TMPDIR/here" && cd "$BATS_TEST_TMPDIR/here" || return
+  own_folder
   make_models --array x.npy 12 3 8 8
 }
 

@@ -4,7 +4,7 @@ load common
 
 
 setup() {
-  mkdir "$BATS_TEST_TMPDIR/here" && cd "$BATS_TEST_TMPDIR/here" || return
+  own_folder
   cat >net.model <<'END'
 input x -1 3 32 32
 a = Conv x w(8,3,3,3) b(8) strides=4,4 pads=1,1,1,1

@@ -2,7 +2,7 @@
 load common
 
 setup() {
-  mkdir "$BATS_TEST_TMPDIR/here" && cd "$BATS_TEST_TMPDIR/here" || return
+  own_folder
   make_models --array left.npy 10 3 8 8
   make_models --array right.npy 10 6
   make_models --whole ids.npy 20 10 5

@@ -6,7 +6,7 @@ few=(--freeze '/stem/conv/Conv*' --data synth:shapes,split=train,count=96 --val 
   --keep last)
 
 setup() {
-  mkdir "$BATS_TEST_TMPDIR/here" && cd "$BATS_TEST_TMPDIR/here" || return
+  own_folder
   needs_mpi
   shapes=$root/datasets/shapes.onnx
 }

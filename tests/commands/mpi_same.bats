@@ -3,7 +3,7 @@ load common
 load processes
 
 setup() {
-  mkdir "$BATS_TEST_TMPDIR/here" && cd "$BATS_TEST_TMPDIR/here" || return
+  own_folder
   needs_mpi
   cp "$root/datasets/shapes.onnx" m.onnx
   make_models --describe "$root/tests/snapshots/gates.model" other.onnx

@@ -1,8 +1,6 @@
 # Every option of every command does something: a table per command holds a line for each.
 load common
 
-pictures_of_seconds=40000 # that take so long that a bar is shown
-if sanitized; then pictures_of_seconds=2000; fi
 load pictures
 load effects
 
@@ -11,30 +9,34 @@ load effects
   for verb in $verbs; do grep -qxh "  effects dq-$verb <<'END'" "$BATS_TEST_DIRNAME"/options*.bats; done
 }
 
-@test "options: help lists each, and a value is not empty and one of the choices" {
-  for command in $(printf 'dq-%s\n' $verbs); do
-    help=$("$command" --help)
-    names=$(options_of "$command")
-    [ "$(wc -w <<<"$names")" -ge 5 ]
-    for option in $names; do
-      [[ $help == *"--$option"* ]] || {
-        echo "$command --help: no --$option"
-        return 1
-      }
-    done
-    names=$("$command" --help-complete fish | sed -nE "s/^complete -c $command -l ([a-z0-9-]+).* -(x|r -F).*/\1/p")
-    [ "$(wc -w <<<"$names")" -ge 2 ]
-    for option in $names; do
-      gives 2 "$command" "--$option="
-      says "dq-${command#dq-}: option '--$option': the value is empty"
-    done
-    names=$("$command" --help-complete fish | sed -nE "s/^complete -c $command -l ([a-z0-9-]+).* -x -a.*/\1/p" |
-      grep -vxE 'preset|decode|cpu-mask|conv') # these take other words too: lines below
-    for option in $names; do
-      gives 2 "$command" "--$option=nonsense"
-      has "option '--$option': 'nonsense'"
-    done
+# each_listed COMMAND: its help lists each option, and none takes an empty value or, of choices, another one
+each_listed() {
+  local command=$1 help names option
+  help=$("$command" --help)
+  names=$(options_of "$command")
+  [ "$(wc -w <<<"$names")" -ge 5 ]
+  for option in $names; do
+    [[ $help == *"--$option"* ]] || {
+      echo "$command --help: no --$option"
+      return 1
+    }
   done
+  names=$("$command" --help-complete fish | sed -nE "s/^complete -c $command -l ([a-z0-9-]+).* -(x|r -F).*/\1/p")
+  [ "$(wc -w <<<"$names")" -ge 2 ]
+  for option in $names; do
+    gives 2 "$command" "--$option="
+    says "dq-${command#dq-}: option '--$option': the value is empty"
+  done
+  names=$("$command" --help-complete fish | sed -nE "s/^complete -c $command -l ([a-z0-9-]+).* -x -a.*/\1/p" |
+    grep -vxE 'preset|decode|cpu-mask|conv') # these take other words too: lines below
+  for option in $names; do
+    gives 2 "$command" "--$option=nonsense"
+    has "option '--$option': 'nonsense'"
+  done
+}
+
+@test "options: help lists each, and a value is not empty and one of the choices" {
+  for command in $(printf 'dq-%s\n' $verbs); do each_listed "$command"; done
 }
 
 @test "options: not offered where they would do nothing" {
@@ -145,8 +147,8 @@ policy edf | ../small.onnx --duration 20ms | 0 edf
 policy fast | ../small.onnx --duration 20ms | 2 'fast' is not one of fifo, round-robin, priority, edf
 job-time 0.001us | ../small.onnx --duration 20ms --json - -q | 0 "job": 2
 slice 20000000s | ../small.onnx --duration 20ms | 2 '20000000s' is out of range
-duration 20ms | ../small.onnx --requests 300000 | 0 Time of the run:                   0.0
-requests 7 | ../small.onnx --duration 10s --json - -q | 0 "requests": 7,
+duration 20ms | ../small.onnx --requests 100000 | 0 Time of the run:                   0.0
+requests 7 | ../small.onnx --duration 1s --json - -q | 0 "requests": 7,
 trace ../trace.txt | ../small.onnx --duration 1s --json - -q | 0 "requests": 3,
 trace ../other.txt | ../small.onnx --duration 20ms | 3 line 1: there is no network 'large'
 data npy:../missing.npy | ../small.onnx --duration 20ms | 5 missing.npy
@@ -164,7 +166,7 @@ threads 3 | ../small.onnx --duration 20ms -v | 0 Workers:                       
 seed 5 | ../small.onnx --duration 20ms | elsewhere multi.bats
 cpu-mask c | ../small.onnx --duration 20ms -v | 0 instruction sets: c
 memory 1 | ../small.onnx --duration 20ms | 5 memory
-progress bar | ../small.onnx --duration 1.3s | 0 running
+progress bar | ../small.onnx --duration 60s | 0 running
 color always | ../nan.onnx --duration 20ms | 5 [31m
 verbose - | ../small.onnx --duration 20ms | 0 of memory
 quiet - | ../half.onnx --duration 20ms --accumulate fp16 --cpu-mask c | differs err
@@ -225,7 +227,7 @@ threads 3 | ../small.onnx -o net.c -v | 0 threads: 3
 seed 5 | ../small.onnx -o net.c | inert
 cpu-mask c | ../small.onnx -o net.c -v | 0 instruction sets: c
 memory 1 | ../small.onnx -o net.c | 5 memory
-progress bar | "$root/datasets/shapes.onnx" -o net.c --verify --data synth:shapes,count=300 --cpu-mask c --threads 1 | 0 running [
+progress bar | "$root/datasets/shapes.onnx" -o net.c --verify --data synth:shapes,count=60 --cpu-mask c --threads 1 | 0 running [
 color always | ../nan.onnx -o net.c | 5 [31m
 verbose - | ../small.onnx -o net.c | 0 of memory
 quiet - | ../small.onnx -o net.c --verify --data ../broken.txt --preset tf | differs err
@@ -273,7 +275,7 @@ threads 3 | ../small.onnx -v | 0 threads: 3
 seed 5 | ../int8.onnx --ref ../small.onnx --data synth:shapes,count=2,size=8 --task none | differs out
 cpu-mask c | ../small.onnx -v | 0 instruction sets: c
 memory 1 | ../small.onnx | 5 memory
-progress bar | ../int8.onnx --ref ../small.onnx --data synth:shapes,count=120000,size=8 --task none | 0 comparing [
+progress bar | ../int8.onnx --ref ../small.onnx --data synth:shapes,count=60,size=8 --task none | 0 comparing [
 color always | ../nan.onnx | 5 [31m
 verbose - | ../small.onnx | 0 of memory
 quiet - | ../small.onnx --data ../broken.txt --preset tf | differs err
@@ -313,7 +315,7 @@ threads 3 | ../small.onnx -o o.onnx -v | 0 threads: 3
 seed 5 | ../small.onnx -o o.onnx | bytes o.onnx
 cpu-mask c | ../small.onnx -o o.onnx -v | 0 instruction sets: c
 memory 1 | ../small.onnx -o o.onnx | 5 memory
-progress bar | ../small.onnx -o o.onnx --check synth:shapes,count=120000,size=8 | 0 checking [
+progress bar | ../small.onnx -o o.onnx --check synth:shapes,count=60,size=8 | 0 checking [
 color always | ../nan.onnx -o o.onnx | 5 [31m
 verbose - | ../small.onnx -o o.onnx | 0 of memory
 quiet - | ../small.onnx -o o.onnx --check ../broken.txt --preset tf | differs err
@@ -366,7 +368,7 @@ threads 3 | ../small.onnx -o o.onnx --ratio 0.5 -v | 0 threads: 3
 seed 5 | ../small.onnx -o o.onnx --ratio 0.5 --data synth:shapes,count=8,size=8 --untimed | bytes o.onnx
 cpu-mask c | ../small.onnx -o o.onnx --ratio 0.5 -v | 0 instruction sets: c
 memory 1 | ../small.onnx -o o.onnx --ratio 0.5 | 5 memory
-progress bar | "$root/datasets/shapes.onnx" -o o.onnx --ratio 0.5 --untimed --eval synth:shapes,count=$pictures_of_seconds | 0 accuracy [
+progress bar | "$root/datasets/shapes.onnx" -o o.onnx --ratio 0.5 --untimed --eval synth:shapes,count=60 | 0 accuracy [
 color always | ../nan.onnx -o o.onnx --ratio 0.5 | 5 [31m
 verbose - | ../small.onnx -o o.onnx --ratio 0.5 | 0 of memory
 quiet - | ../small.onnx -o o.onnx --ratio 0.5 --data ../broken.txt --untimed --preset tf | differs err
@@ -427,7 +429,7 @@ threads 3 | ../small.onnx -o o.onnx --data npy:../x.npy -v | 0 threads: 3
 seed 5 | ../small.onnx -o o.onnx --data synth:shapes,count=8,size=8 | bytes o.onnx
 cpu-mask c | ../small.onnx -o o.onnx --data npy:../x.npy -v | 0 instruction sets: c
 memory 1 | ../small.onnx -o o.onnx --data npy:../x.npy | 5 memory
-progress bar | ../small.onnx -o o.onnx --data synth:shapes,count=100000,size=8 --equalize off | 0 calibrating [
+progress bar | ../small.onnx -o o.onnx --data synth:shapes,count=60,size=8 --equalize off | 0 calibrating [
 color always | ../nan.onnx -o o.onnx --data npy:../x.npy | 5 [31m
 verbose - | ../small.onnx -o o.onnx --data npy:../x.npy | 0 of memory
 quiet - | ../small.onnx -o o.onnx --data ../broken.txt --preset tf | differs err
@@ -479,7 +481,7 @@ threads 3 | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list
 seed 5 | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | bytes o.onnx
 cpu-mask c | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last -v | 0 instruction sets: c
 memory 1 | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | 5 memory
-progress bar | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --batch 2 --keep last --epochs 5000 --time-limit 1.3s | 0 training: epoch
+progress bar | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --batch 2 --keep last --epochs 60 | 0 training: epoch
 color always | --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last ../nan.onnx -o o.onnx | 5 [31m
 verbose - | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | 0 of memory
 quiet - | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | differs err

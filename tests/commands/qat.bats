@@ -5,7 +5,7 @@ few=(--qat int8 --data synth:shapes,split=train,count=64 --val synth:shapes,coun
 
 # In worse8.onnx the network of the source lost a third of its answers before it was quantized.
 setup() {
-  mkdir "$BATS_TEST_TMPDIR/here" && cd "$BATS_TEST_TMPDIR/here" || return
+  own_folder
   shapes=$root/datasets/shapes.onnx worse=$BATS_FILE_TMPDIR/worse8.onnx
   [ -e "$worse" ] && return
   dq-tucker "$shapes" --ratio 0.4 --untimed -o "$BATS_FILE_TMPDIR/worse.onnx" -q >/dev/null

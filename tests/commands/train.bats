@@ -7,7 +7,7 @@ few=(--freeze '/stem/conv/Conv*' --data synth:shapes,split=train,count=64 --val 
 
 # In worse.onnx the network of the source lost a third of its answers.
 setup() {
-  mkdir "$BATS_TEST_TMPDIR/here" && cd "$BATS_TEST_TMPDIR/here" || return
+  own_folder
   shapes=$root/datasets/shapes.onnx worse=$BATS_FILE_TMPDIR/worse.onnx
   [ -e "$worse" ] || dq-tucker "$shapes" --ratio 0.4 --untimed -o "$worse" -q >/dev/null
 }

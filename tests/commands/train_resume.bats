@@ -3,7 +3,7 @@
 load common
 
 setup() {
-  mkdir "$BATS_TEST_TMPDIR/here" && cd "$BATS_TEST_TMPDIR/here" || return
+  own_folder
   printf '%s\n' 'input x -1 3 -2 -2' 'c = Conv x w(8,3,3,3) b(8) strides=2,2' 'r = Relu c' 'g = GlobalAveragePool r' \
     'f = Flatten g' 'y = Gemm f w(8,8) b(8) transB=1' 'output y -1 8' >open.model
   make_models --describe open.model open.onnx

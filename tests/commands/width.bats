@@ -2,8 +2,7 @@
 load common
 
 setup() {
-  mkdir "$BATS_TEST_TMPDIR/here"
-  cd "$BATS_TEST_TMPDIR/here"
+  own_folder
   script -qec true /dev/null >/dev/null || skip "script gives no terminal here"
 }
 
