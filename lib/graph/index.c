@@ -103,6 +103,25 @@ static dq_status check_produced(const dq_graph *graph, dq_error *error) {
   return DQ_OK;
 }
 
+// The users of all values stand one after the other in one array of the graph, which is kept while it is large enough.
+static dq_status make_users(dq_graph *graph, dq_error *error) {
+  int count = 0;
+  for (int v = 0; v < graph->value_count; v++) count += graph->values[v]->user_count;
+  if (count > graph->user_capacity) {
+    if (!(graph->users = DQ_NEW_ARRAY(graph->arena, count, dq_node *)))
+      return dq_fail_memory(error, (size_t)count * sizeof(dq_node *));
+    graph->user_capacity = count;
+  }
+  dq_node **next = graph->users;
+  for (int v = 0; v < graph->value_count; v++) {
+    dq_value *value = graph->values[v];
+    value->users = next;
+    next += value->user_count;
+    value->user_count = 0;
+  }
+  return DQ_OK;
+}
+
 static dq_status find_users(dq_graph *graph, dq_error *error) {
   for (int pass = 0; pass < 2; pass++) { // count, then fill
     for (int n = 0; n < graph->node_count; n++)
@@ -112,12 +131,7 @@ static dq_status find_users(dq_graph *graph, dq_error *error) {
         if (pass) input->users[input->user_count] = graph->nodes[n];
         input->user_count++;
       }
-    for (int v = 0; !pass && v < graph->value_count; v++) {
-      dq_value *value = graph->values[v];
-      if (value->user_count && !(value->users = DQ_NEW_ARRAY(graph->arena, value->user_count, dq_node *)))
-        return dq_fail_memory(error, (size_t)value->user_count * sizeof(dq_node *));
-      value->user_count = 0;
-    }
+    if (!pass) DQ_TRY(make_users(graph, error));
   }
   return DQ_OK;
 }

@@ -15,9 +15,15 @@ enum {
 
 // ---- Preparation ----
 
+// Intervals while they are listed: interval i has the levels from from[i] to to[i] - 1.
+typedef struct interval_list {
+  uint16_t from[DQ_AUDIT_LEVELS], to[DQ_AUDIT_LEVELS];
+  int count;
+} interval_list;
+
 // The number of the interval of levels v for which (v + lowest) * weight lies in -128..127. It is put into the
 // list if it is new.
-static int number_of(dq_audit_intervals *list, int32_t weight, int32_t lowest) {
+static int number_of(interval_list *list, int32_t weight, int32_t lowest) {
   int32_t size = weight < 0 ? -weight : weight;
   int64_t from = 0, to = DQ_AUDIT_LEVELS;
   if (weight) {
@@ -36,59 +42,69 @@ static int number_of(dq_audit_intervals *list, int32_t weight, int32_t lowest) {
   return i;
 }
 
-// Lists the different intervals of the weights, in levels; values are `lowest` above levels.
-static dq_status list_intervals(dq_audit_intervals *list, const dq_conv_int8_parameters *q, const dq_audit_geometry *g,
-                                const int16_t *weights, int32_t lowest, dq_arena *arena, dq_error *error) {
-  int64_t all = q->shape.out_channels * g->depth;
+// Lists the different intervals of the weights, in levels; values are `lowest` above levels. by_tap gets their numbers.
+static void list_intervals(interval_list *list, uint8_t *by_tap, const dq_conv_int8_parameters *q,
+                           const dq_audit_geometry *g, const int16_t *weights, int32_t lowest) {
   int16_t known[2 * LARGEST + 1];
   memset(known, -1, sizeof known);
-  list->by_tap = DQ_NEW_ARRAY(arena, all, uint8_t);
-  if (!list->by_tap) return dq_fail_memory(error, (size_t)all);
   for (int64_t o = 0; o < q->shape.out_channels; o++)
     for (int64_t t = 0; t < g->depth; t++) {
       int32_t weight = weights[o * g->depth + t];
       int16_t *number = &known[weight + LARGEST];
       if (*number < 0) *number = (int16_t)number_of(list, weight, lowest);
-      list->by_tap[(o / g->out_group * g->depth + t) * g->out_group + o % g->out_group] = (uint8_t)*number;
+      by_tap[(o / g->out_group * g->depth + t) * g->out_group + o % g->out_group] = (uint8_t)*number;
     }
-  return DQ_OK;
 }
 
 // Marks the levels at which an interval begins or ends.
-static void mark_ends(const dq_audit_intervals *list, bool *ends) {
+static void mark_ends(const interval_list *list, bool *ends) {
   for (int i = 0; i < list->count; i++) ends[list->from[i]] = ends[list->to[i]] = true;
 }
 
-static void find_bounds(dq_audit_intervals *list, const uint8_t *bound_of, int64_t weights) {
-  for (int i = 0; i < list->count; i++) {
-    list->from_bound[i] = bound_of[list->from[i]];
-    list->to_bound[i] = bound_of[list->to[i]];
-    list->from_any |= list->from_bound[i] > 0;
-  }
-  for (int64_t i = 0; i < weights && list->count && !list->from_any; i++)
-    list->by_tap[i] = list->to_bound[list->by_tap[i]];
-}
-
-dq_status dq_audit_bounds_new(dq_audit_bounds *bounds, const dq_conv_int8_parameters *q, const int16_t *values,
-                              const int16_t *stored, dq_arena *arena, dq_error *error) {
-  dq_audit_geometry g = dq_audit_geometry_of(q);
-  int32_t lowest = q->input_signed ? -128 : 0;
-  bool ends[DQ_AUDIT_LEVELS + 1] = {0};
-  uint8_t bound_of[DQ_AUDIT_LEVELS + 1] = {0};
-  *bounds = (dq_audit_bounds){.channels = g.channels, .out_group = g.out_group, .depth = g.depth};
-  DQ_TRY(list_intervals(&bounds->values, q, &g, values, lowest - q->input_zero_point, arena, error));
-  if (stored) DQ_TRY(list_intervals(&bounds->stored, q, &g, stored, lowest, arena, error));
-  mark_ends(&bounds->values, ends);
-  mark_ends(&bounds->stored, ends);
+// The bounds at the marked levels. bound_of gets, by level, the number of the bound there, 0 where there is none.
+static void list_bounds(dq_audit_bounds *bounds, const bool *ends, uint8_t *bound_of) {
   for (int level = 1; level < DQ_AUDIT_LEVELS; level++)
     if (ends[level]) {
       bounds->of[bounds->count++] = (uint8_t)level;
       bound_of[level] = (uint8_t)bounds->count;
     }
   bound_of[DQ_AUDIT_LEVELS] = (uint8_t)(bounds->count + 1);
-  find_bounds(&bounds->values, bound_of, q->shape.out_channels * g.depth);
-  find_bounds(&bounds->stored, bound_of, q->shape.out_channels * g.depth);
+}
+
+static dq_status find_bounds(dq_audit_intervals *to, const interval_list *list, const uint8_t *bound_of,
+                             int64_t weights, dq_arena *arena, dq_error *error) {
+  to->count = list->count;
+  to->from_bound = DQ_NEW_ARRAY(arena, list->count, uint8_t);
+  to->to_bound = DQ_NEW_ARRAY(arena, list->count, uint8_t);
+  if (!to->from_bound || !to->to_bound) return dq_fail_memory(error, (size_t)list->count);
+  for (int i = 0; i < list->count; i++) {
+    to->from_bound[i] = bound_of[list->from[i]];
+    to->to_bound[i] = bound_of[list->to[i]];
+    to->from_any |= to->from_bound[i] > 0;
+  }
+  for (int64_t i = 0; i < weights && list->count && !to->from_any; i++) to->by_tap[i] = to->to_bound[to->by_tap[i]];
   return DQ_OK;
+}
+
+dq_status dq_audit_bounds_new(dq_audit_bounds *bounds, const dq_conv_int8_parameters *q, const int16_t *values,
+                              const int16_t *stored, dq_arena *arena, dq_error *error) {
+  dq_audit_geometry g = dq_audit_geometry_of(q);
+  const int64_t weights = q->shape.out_channels * g.depth;
+  int32_t lowest = q->input_signed ? -128 : 0;
+  bool ends[DQ_AUDIT_LEVELS + 1] = {0};
+  uint8_t bound_of[DQ_AUDIT_LEVELS + 1] = {0};
+  interval_list of_values = {.count = 0}, of_stored = {.count = 0};
+  *bounds = (dq_audit_bounds){.channels = g.channels, .out_group = g.out_group, .depth = g.depth};
+  bounds->values.by_tap = DQ_NEW_ARRAY(arena, weights, uint8_t);
+  if (stored) bounds->stored.by_tap = DQ_NEW_ARRAY(arena, weights, uint8_t);
+  if (!bounds->values.by_tap || (stored && !bounds->stored.by_tap)) return dq_fail_memory(error, (size_t)weights);
+  list_intervals(&of_values, bounds->values.by_tap, q, &g, values, lowest - q->input_zero_point);
+  if (stored) list_intervals(&of_stored, bounds->stored.by_tap, q, &g, stored, lowest);
+  mark_ends(&of_values, ends);
+  mark_ends(&of_stored, ends);
+  list_bounds(bounds, ends, bound_of);
+  DQ_TRY(find_bounds(&bounds->values, &of_values, bound_of, weights, arena, error));
+  return find_bounds(&bounds->stored, &of_stored, bound_of, weights, arena, error);
 }
 
 // ---- Counting ----

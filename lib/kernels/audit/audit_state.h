@@ -103,20 +103,19 @@ void dq_audit_fill_mask(const dq_audit_planes *planes, uint8_t *mask);
 enum { DQ_AUDIT_LEVELS = 256 }; // numbers that an unsigned byte can have
 
 // The intervals of input bytes (as unsigned, 0 to 255) whose products with a weight fit int8, without repetition:
-// interval i has the bytes from from[i] to to[i] - 1. An interval is also given by its ends among the bounds of
-// dq_audit_bounds: bound 0 lies below all bytes, bound `count` + 1 above all. There are fewer than 255 bounds, because
-// 127 / w and 128 / w have 44 different whole parts, on either side of 0, and once more for raw products.
+// interval i has the bytes from bound from_bound[i] of dq_audit_bounds to below bound to_bound[i]: bound 0 lies below all
+// bytes, bound `count` + 1 above all. There are fewer than 255 bounds, because 127 / w and 128 / w have 44 different
+// whole parts, on either side of 0, and once more for raw products.
 typedef struct dq_audit_intervals {
-  uint16_t from[DQ_AUDIT_LEVELS], to[DQ_AUDIT_LEVELS];
-  uint8_t from_bound[DQ_AUDIT_LEVELS], to_bound[DQ_AUDIT_LEVELS]; // the same ends as indices of bounds
-  int count;                                                      // of intervals
+  uint8_t *from_bound, *to_bound; // `count` ends as indices of bounds
+  int count;                      // of intervals
   bool from_any;   // some interval begins above byte 0; otherwise the bytes outside are those that reach `to`
   uint8_t *by_tap; // [group][tap][output channel of the group]: the index of the interval of the weight; without
                    // from_any its to_bound
 } dq_audit_intervals;
 
 typedef struct dq_audit_bounds {
-  uint8_t of[DQ_AUDIT_LEVELS];        // the bounds 1 to `count`, ascending
+  uint8_t of[DQ_AUDIT_LEVELS];        // the bounds 1 to `count`, ascending; kernels read beyond them
   int count;                          // of bounds
   int64_t channels, out_group, depth; // of a group (dq_audit_geometry)
   dq_audit_intervals values, stored;  // of weights less their zero point; of stored weights, with raw products only
