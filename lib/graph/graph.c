@@ -31,7 +31,7 @@ void dq_graph_free(dq_graph *graph) {
 // Makes room for one more pointer in an array that belongs to the arena.
 static bool reserve(dq_graph *graph, void ***array, int count, int *capacity) {
   if (count < *capacity) return true;
-  int larger = *capacity ? 2 * *capacity : 16;
+  int larger = count < 8 ? 16 : 2 * count;
   void **fresh = DQ_NEW_ARRAY(graph->arena, larger, void *);
   if (!fresh) return false;
   if (count) memcpy(fresh, *array, (size_t)count * sizeof *fresh);
@@ -122,6 +122,16 @@ void dq_graph_remove_constant(dq_graph *graph, dq_value *value) {
     if (graph->inputs[i] != value) graph->inputs[kept++] = graph->inputs[i];
   graph->input_count = kept;
   value->is_input = false;
+}
+
+bool dq_graph_add_input(dq_graph *graph, dq_value *value, const dq_tensor *like) {
+  dq_dimension *dims = DQ_NEW_ARRAY(graph->arena, like->rank, dq_dimension);
+  if (!dims || !reserve(graph, (void ***)&graph->inputs, graph->input_count, &graph->input_capacity)) return false;
+  for (int d = 0; d < like->rank; d++) dims[d].size = like->dims[d];
+  value->type = like->type, value->rank = like->rank, value->dims = dims;
+  value->is_input = true;
+  graph->inputs[graph->input_count++] = value;
+  return true;
 }
 
 static dq_node *new_node(dq_graph *graph, const char *op_type, const char *name, const dq_ports *ports) {

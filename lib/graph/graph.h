@@ -118,7 +118,7 @@ struct dq_graph {
   dq_value **values;
   int value_count, value_capacity;
   dq_value **inputs; // includes initializers that old files list as inputs
-  int input_count;
+  int input_count, input_capacity;
   dq_value **outputs;
   int output_count;
   dq_value **initializers;
@@ -163,6 +163,9 @@ dq_value *dq_graph_add_constant(dq_graph *graph, const char *base, dq_tensor *te
 bool dq_graph_set_constant(dq_graph *graph, dq_value *value, dq_tensor *tensor);
 // Takes an initializer, which nothing may read any more, out of the graph.
 void dq_graph_remove_constant(dq_graph *graph, dq_value *value);
+// Adds a value of the graph, which is no initializer and no output of a node, to its inputs, with type and shape of
+// `like`. False: there is no memory.
+bool dq_graph_add_input(dq_graph *graph, dq_value *value, const dq_tensor *like);
 // A name that begins with `base` and that no node and no value has, for a new node.
 const char *dq_graph_fresh_name(dq_graph *graph, const char *base);
 

@@ -3,7 +3,7 @@
 static dq_status add_input(dq_training_graph *made, const char *name, const dq_tensor *shape, dq_value **input,
                            dq_error *error) {
   *input = dq_graph_fresh_value(made->graph, name);
-  return *input ? dq_training_input(made->graph, *input, shape, error) : dq_fail_memory(error, 0);
+  return *input && dq_graph_add_input(made->graph, *input, shape) ? DQ_OK : dq_fail_memory(error, 0);
 }
 
 // The sum over the pictures of weight * |value - target|^2.

@@ -146,8 +146,7 @@ static dq_status add_loss(dq_training_graph *made, const dq_tensor *tensors, con
   const dq_tensor *scores = &tensors[made->scores->index];
   DQ_TRY(check_scores(scores, options, error));
   made->targets = dq_graph_fresh_value(made->graph, "targets");
-  if (!made->targets) return dq_fail_memory(error, 0);
-  DQ_TRY(dq_training_input(made->graph, made->targets, scores, error));
+  if (!made->targets || !dq_graph_add_input(made->graph, made->targets, scores)) return dq_fail_memory(error, 0);
   made->loss =
       classes ? cross_entropy(made, options->temperature > 0 ? options->temperature : 1) : squared_error(made, scores);
   return made->loss ? DQ_OK : dq_fail_memory(error, 0);

@@ -10,21 +10,6 @@ bool dq_is_frozen(const dq_node *node, const dq_training_options *options) {
   return false;
 }
 
-dq_status dq_training_input(dq_graph *graph, dq_value *value, const dq_tensor *shape, dq_error *error) {
-  dq_value **inputs = DQ_NEW_ARRAY(graph->arena, graph->input_count + 1, dq_value *);
-  dq_dimension *dims = DQ_NEW_ARRAY(graph->arena, shape->rank, dq_dimension);
-  if (!inputs || !dims) return dq_fail_memory(error, 0);
-  for (int i = 0; i < graph->input_count; i++) inputs[i] = graph->inputs[i];
-  for (int i = 0; i < shape->rank; i++) dims[i].size = shape->dims[i];
-  inputs[graph->input_count++] = value;
-  graph->inputs = inputs;
-  value->is_input = true;
-  value->type = shape->type;
-  value->rank = shape->rank;
-  value->dims = dims;
-  return DQ_OK;
-}
-
 dq_status dq_train_value(dq_training_graph *made, dq_training *training, dq_value *value, const dq_tensor *first,
                          const dq_node *reader, dq_error *error) {
   char label[DQ_LABEL_TEXT];
@@ -38,8 +23,7 @@ dq_status dq_train_value(dq_training_graph *made, dq_training *training, dq_valu
   }
   made->first[training->trained_count++] = first;
   dq_graph_remove_constant(made->graph, value);
-  value->is_input = false;
-  return to->layer ? dq_training_input(made->graph, value, first, error) : dq_fail_memory(error, 0);
+  return to->layer && dq_graph_add_input(made->graph, value, first) ? DQ_OK : dq_fail_memory(error, 0);
 }
 
 dq_value *dq_training_node(dq_training_graph *made, const char *op_type, int count, dq_value *const *inputs,

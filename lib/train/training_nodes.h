@@ -19,9 +19,6 @@ typedef struct dq_training_graph {
   dq_value *(*features)[2];   // [feature_count]: targets and weights
 } dq_training_graph;
 
-// Adds a value to the inputs of the graph, with type and shape of `shape`. DQ_SYSTEM: there is no memory.
-dq_status dq_training_input(dq_graph *graph, dq_value *value, const dq_tensor *shape, dq_error *error);
-
 // Makes `value`, an initializer of made->graph whose name the model has as well, an input of that graph with the type
 // and shape of `first`, and appends it to training->trained and made->first. Training begins from the elements of
 // `first`, float32, which is not copied and must hold until dq_training_open returns. Of the new row the function sets

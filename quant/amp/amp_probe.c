@@ -52,17 +52,8 @@ static bool round_constant(dq_graph *copy, dq_value *value, const dq_tensor *con
 // Takes an initializer to be an input, whose elements come later.
 static bool open_constant(dq_graph *copy, dq_value *value) {
   const dq_tensor *tensor = value->constant;
-  dq_value **inputs = DQ_NEW_ARRAY(copy->arena, copy->input_count + 1, dq_value *);
-  dq_dimension *dims = DQ_NEW_ARRAY(copy->arena, tensor->rank + 1, dq_dimension);
-  if (!inputs || !dims) return false;
-  for (int d = 0; d < tensor->rank; d++) dims[d].size = tensor->dims[d];
-  value->dims = dims, value->rank = tensor->rank, value->type = DQ_F32;
   dq_graph_remove_constant(copy, value);
-  value->is_input = true;
-  memcpy(inputs, copy->inputs, (size_t)copy->input_count * sizeof *inputs);
-  inputs[copy->input_count++] = value;
-  copy->inputs = inputs;
-  return true;
+  return dq_graph_add_input(copy, value, tensor);
 }
 
 static bool make_half(const dq_amp_job *job, dq_graph *copy, const bool *open) {

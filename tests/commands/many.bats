@@ -48,6 +48,14 @@ within() {
   memory=120M within 30 convolutions 3000 0 dq-int8 --data synth:shapes --limit 1 -o int8.onnx
 }
 
+# Rounded weights become inputs of a copy. A list of inputs written anew for each of them would take 1.6 GB.
+@test "convolutions in a row to float16" {
+  if sanitized; then skip "the sanitizers take more address space"; fi
+  make_models --many convolutions 20000 convolutions.onnx
+  run --separate-stderr bash -c 'ulimit -v 1000000 && exec dq-amp convolutions.onnx -o amp.onnx --threads 1 -q'
+  [ "$status" -eq 0 ]
+}
+
 # Each addition may be joined with those before and behind it.
 @test "residual blocks in a row" {
   within 15 residuals 1000 0 dq-int8 --data synth:shapes --limit 1 -o int8.onnx
