@@ -56,7 +56,7 @@ typedef struct dq_value {
   bool is_captured;  // a subgraph (If, Loop, Scan) reads the value, so that its name must not change
   bool is_own;       // an initializer whose elements no other graph and no other node shares: they may be changed
   dq_node *producer; // NULL for inputs and initializers
-  dq_node **users;   // a node stands here once for each of its inputs that reads the value; until the next dq_graph_index
+  dq_node **users; // a node stands here once for each of its inputs that reads the value; until the next dq_graph_index
   int user_count;
   struct dq_value *replacement;   // the value that dq_graph_index puts in the place of this one, or NULL
   int suffix;                     // number of the last fresh value that was named after this one

@@ -103,9 +103,9 @@ void dq_audit_fill_mask(const dq_audit_planes *planes, uint8_t *mask);
 enum { DQ_AUDIT_LEVELS = 256 }; // numbers that an unsigned byte can have
 
 // The intervals of input bytes (as unsigned, 0 to 255) whose products with a weight fit int8, without repetition:
-// interval i has the bytes from bound from_bound[i] of dq_audit_bounds to below bound to_bound[i]: bound 0 lies below all
-// bytes, bound `count` + 1 above all. There are fewer than 255 bounds, because 127 / w and 128 / w have 44 different
-// whole parts, on either side of 0, and once more for raw products.
+// interval i has the bytes from bound from_bound[i] of dq_audit_bounds to below bound to_bound[i]: bound 0 lies below
+// all bytes, bound `count` + 1 above all. There are fewer than 255 bounds, because 127 / w and 128 / w have 44
+// different whole parts, on either side of 0, and once more for raw products.
 typedef struct dq_audit_intervals {
   uint8_t *from_bound, *to_bound; // `count` ends as indices of bounds
   int count;                      // of intervals
