@@ -55,6 +55,9 @@ check() {
   library jansson libjansson-dev
   library libxxhash libxxhash-dev
   library stb libstb-dev
+  # Processes of MPI jobs: the module that they load, and what starts them in the tests.
+  library ompi-c libopenmpi-dev
+  have mpirun || need mpirun openmpi-bin
   library cmocka libcmocka-dev
   have protoc-c || need protoc-c protobuf-c-compiler
   [ -f /usr/include/onnx/onnx.proto ] || need /usr/include/onnx/onnx.proto libonnx-dev
@@ -82,7 +85,6 @@ check() {
     have dpkg-buildpackage || need dpkg-buildpackage dpkg-dev
     dpkg -s build-essential >/dev/null 2>&1 || need build-essential build-essential
     have dh || need debhelper debhelper
-    library ompi-c libopenmpi-dev
     ;;
   container) have buildah || need buildah buildah ;;
   steps)
