@@ -101,7 +101,7 @@ $(B)/generated/version.h: FORCE
 	@mkdir -p $(@D)
 	@printf '#define DQ_VERSION "%s"\n#define DQ_COMMIT "%s"\n' '$(VERSION)' '$(COMMIT)' >$@.new
 	@cmp -s $@.new $@ || cp $@.new $@
-VERSIONED := lib/api/engine cmd/shared/command cmd/shared/same_work cmd/options/options_help
+VERSIONED := lib/api/engine lib/wisdom/wisdom quant/mix/mix_cache cmd/shared/command cmd/shared/same_work cmd/options/options_help
 $(VERSIONED:%=$(B)/%.o): | $(B)/generated/version.h
 .PHONY: FORCE
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "lib/base/file.h"
+#include "lib/settings/settings_file.h"
 
 static const char SCHEMA[] = "dq-tucker-search";
 enum { VERSION = 1, MOST_TRIALS = 99 };
@@ -18,10 +19,7 @@ typedef struct search {
 // ---- State ----
 
 static dq_status read_trials(search *s, const json_t *root, dq_error *error) {
-  const char *schema = json_string_value(json_object_get(root, "schema"));
   const char *key = json_string_value(json_object_get(root, "key"));
-  if (!schema || strcmp(schema, SCHEMA) != 0 || json_integer_value(json_object_get(root, "version")) != VERSION)
-    return dq_fail(error, DQ_BAD_INPUT, "not a '%s' of version %d", SCHEMA, VERSION);
   if (!key || strcmp(key, s->options->key) != 0)
     return dq_fail(error, DQ_BAD_INPUT,
                    "the search was for another model, data or options; remove the file, or leave --resume out");
@@ -44,14 +42,10 @@ static dq_status read_trials(search *s, const json_t *root, dq_error *error) {
 static dq_status load(search *s, dq_error *error) {
   const char *path = s->options->state;
   if (!path || !s->options->resume || access(path, F_OK) != 0) return DQ_OK;
-  dq_file file;
-  DQ_TRY(dq_file_open(&file, path, error));
-  json_error_t where;
-  json_t *root = json_loadb((const char *)file.data, file.size, 0, &where);
-  dq_file_close(&file);
-  dq_status status =
-      root ? read_trials(s, root, error) : dq_fail(error, DQ_BAD_INPUT, "line %d: %s", where.line, where.text);
-  json_decref(root);
+  dq_settings_file file;
+  DQ_TRY(dq_settings_open(&file, path, SCHEMA, VERSION, error));
+  dq_status status = read_trials(s, file.root, error);
+  dq_settings_close(&file);
   return status == DQ_OK ? DQ_OK : dq_error_prefix(error, status, "%s", path);
 }
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "lib/base/file.h"
+#include "version.h"
 
 struct dq_wisdom {
   dq_arena *arena;
@@ -48,7 +49,7 @@ static dq_status put(dq_wisdom *wisdom, const dq_record *record, dq_error *error
 
 typedef struct faults {
   int broken, first_broken; // lines, from 1
-  int foreign;
+  int foreign, later;       // later: of another version of the format
 } faults;
 
 static dq_status read_line(dq_wisdom *wisdom, const char *from, size_t length, int number, faults *f, dq_error *error) {
@@ -61,7 +62,7 @@ static dq_status read_line(dq_wisdom *wisdom, const char *from, size_t length, i
     kind = dq_record_parse(line, &wisdom->place, &record);
   }
   if (kind == DQ_LINE_BROKEN && !f->broken++) f->first_broken = number;
-  f->foreign += kind == DQ_LINE_FOREIGN;
+  f->foreign += kind == DQ_LINE_FOREIGN, f->later += kind == DQ_LINE_VERSION;
   return kind == DQ_LINE_RECORD ? put(wisdom, &record, error) : DQ_OK;
 }
 
@@ -76,13 +77,20 @@ static dq_status read_lines(dq_wisdom *wisdom, const dq_file *file, faults *f, d
   return DQ_OK;
 }
 
-static void report(const char *path, const faults *f, const dq_context *context) {
+static void report(const dq_wisdom *wisdom, const faults *f, const dq_context *context) {
+  const char *path = wisdom->path;
   if (f->broken)
     dq_message(context, DQ_WARNING, "%s: line %d is no record of wisdom; such lines: %d, which are ignored", path,
                f->first_broken, f->broken);
   if (f->foreign)
-    dq_message(context, DQ_NOTE, "%s: %d records are of another processor or build of dq and are ignored", path,
-               f->foreign);
+    dq_message(context, DQ_NOTE,
+               "%s: %d records are of another processor, or of another version or build of dq than this one (%s, build "
+               "%s), and are ignored",
+               path, f->foreign, DQ_VERSION, wisdom->place.build);
+  if (f->later)
+    dq_message(context, DQ_WARNING,
+               "%s: %d records have another format than that of dq %s, version %d, and are ignored", path, f->later,
+               DQ_VERSION, DQ_WISDOM_VERSION);
 }
 
 static dq_status read_file(dq_wisdom *wisdom, const dq_context *context, dq_error *error) {
@@ -92,7 +100,7 @@ static dq_status read_file(dq_wisdom *wisdom, const dq_context *context, dq_erro
   DQ_TRY(dq_file_open_regular(&file, wisdom->path, error));
   dq_status status = read_lines(wisdom, &file, &f, error);
   dq_file_close(&file);
-  if (status == DQ_OK) report(wisdom->path, &f, context);
+  if (status == DQ_OK) report(wisdom, &f, context);
   sort(wisdom);
   return status;
 }

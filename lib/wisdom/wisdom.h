@@ -63,9 +63,9 @@ const char *dq_wisdom_machine(unsigned cpu, char *text);
 
 // Reads the records of a file that hold at `place`, which is copied. `path` NULL: the file of the user,
 // $XDG_CACHE_HOME/dq/wisdom or ~/.cache/dq/wisdom, or none where neither variable is set. A file that is missing, or
-// in a folder that this user may not enter, has no records. Lines that are no records, and records of another build or
-// machine, are left out; one message reports each of both kinds. DQ_SYSTEM: the file cannot be read, or there is no
-// memory; DQ_BAD_INPUT: it is no regular file. The caller frees *wisdom.
+// in a folder that this user may not enter, has no records. Lines that are no records, and records of another
+// format, build or machine, are left out; one message reports each of these kinds. DQ_SYSTEM: the file cannot be read,
+// or there is no memory; DQ_BAD_INPUT: it is no regular file. The caller frees *wisdom.
 dq_status dq_wisdom_open(dq_wisdom **wisdom, const char *path, const dq_wisdom_place *place, const dq_context *context,
                          dq_error *error);
 // Does what dq_wisdom_open does at the place of the context: this build, its instruction sets and its number of
@@ -93,12 +93,14 @@ dq_status dq_wisdom_add(dq_wisdom *wisdom, const dq_record *record, bool *stored
 
 // ---- For wisdom_text.c and its tests ----
 
+enum { DQ_WISDOM_VERSION = 1 }; // of the format, in the first word of a line
 enum { DQ_WISDOM_LINE = 2560 }; // bytes of a line, at most
 
 typedef enum dq_line_kind {
   DQ_LINE_RECORD,        // a record of the place
   DQ_LINE_FOREIGN,       // of another build or machine
   DQ_LINE_OTHER_THREADS, // a record of this build and machine, for another number of threads
+  DQ_LINE_VERSION,       // of another version of the format
   DQ_LINE_BROKEN         // no record
 } dq_line_kind;
 

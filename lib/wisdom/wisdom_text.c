@@ -101,9 +101,19 @@ static bool read_record(char *words[WORDS], dq_record *r) {
          read_counts(words[COUNTS], &r->counts);
 }
 
+// Whether the first word of a line is "dq-wisdom-N" with another number than ours.
+static bool of_another_version(const char *line) {
+  static const char name[] = "dq-wisdom-";
+  if (strncmp(line, name, sizeof name - 1)) return false;
+  char *end;
+  long version = strtol(line + sizeof name - 1, &end, 10);
+  return version > 0 && version != DQ_WISDOM_VERSION && *end == ' ';
+}
+
 dq_line_kind dq_record_parse(char *line, const dq_wisdom_place *place, dq_record *record) {
   char *words[WORDS];
   int64_t threads;
+  if (of_another_version(line)) return DQ_LINE_VERSION;
   if (!cut(line, words) || !read_count(words[THREADS], INT32_MAX, &threads)) return DQ_LINE_BROKEN;
   // Names of algorithms and knobs may be those of another build.
   if (strcmp(words[BUILD], place->build) || strcmp(words[MACHINE], place->machine)) return DQ_LINE_FOREIGN;

@@ -9,6 +9,7 @@
 #include "lib/document/origin.h"
 #include "lib/settings/settings_file.h"
 #include "quant/mix/mix_internal.h"
+#include "version.h"
 
 static const char SCHEMA[] = "dq-mix";
 enum { VERSION = 5, HASH_TEXT = 17, PLACE_TEXT = DQ_MACHINE_TEXT + 64 };
@@ -77,11 +78,20 @@ static dq_status check_text(const dq_settings_file *file, const char *name, cons
   return DQ_BAD_INPUT;
 }
 
+// Another place; a file of version 0.1.0 does not name its program.
+static dq_status check_place(const dq_settings_file *file, const cache_key *key, dq_error *error) {
+  const char *program = json_string_value(json_object_get(file->root, "program"));
+  char what[160];
+  snprintf(what, sizeof what, "another machine, build of dq or number of threads (dq %.40s wrote it, this is dq %s)",
+           program ? program : "0.1.0", DQ_VERSION);
+  return check_text(file, "place", key->place, what, error);
+}
+
 static dq_status check_key(const dq_settings_file *file, const cache_key *key, dq_error *error) {
   DQ_TRY(check_text(file, "network", key->network, "another network", error));
   DQ_TRY(check_text(file, "data", key->data, "other data", error));
   DQ_TRY(check_text(file, "eval", key->eval, "other pictures to judge on", error));
-  DQ_TRY(check_text(file, "place", key->place, "another machine, build of dq or number of threads", error));
+  DQ_TRY(check_place(file, key, error));
   return check_text(file, "settings", key->settings, "another --batch, --seed, --shape, --decode or --wisdom", error);
 }
 
@@ -388,10 +398,11 @@ dq_status dq_mix_cache_save(dq_mix_search_state *search) {
   search->maker.whole.table.preprocess = dq_data_preprocess_text(options->data);
   search->maker.whole.table.data = search->data;
   DQ_TRY(dq_calibration_table_save(&search->maker.whole.table, path, search->error));
-  json_t *root = json_pack(
-      "{s:s, s:i, s:s, s:s, s:s, s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:o}", "schema", SCHEMA, "version", VERSION,
-      "network", key.network, "data", key.data, "eval", key.eval, "place", key.place, "settings", key.settings,
-      "rounds", search->rounds, "pictures", numbers_json(pictures, 2), "control", numbers_json(control, 3), "gap",
-      numbers_json(&report->exact_gap, 1), "points", points_json(report), "costs", costs_json(&search->report->costs));
+  json_t *root =
+      json_pack("{s:s, s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:o}", "schema", SCHEMA, "version",
+                VERSION, "program", DQ_VERSION, "network", key.network, "data", key.data, "eval", key.eval, "place",
+                key.place, "settings", key.settings, "rounds", search->rounds, "pictures", numbers_json(pictures, 2),
+                "control", numbers_json(control, 3), "gap", numbers_json(&report->exact_gap, 1), "points",
+                points_json(report), "costs", costs_json(&search->report->costs));
   return dq_settings_save(root, options->cache, search->error);
 }

@@ -193,6 +193,9 @@ hint: --resume continues from it; remove it or give another folder for a new tra
   echo "something else" >state/checkpoint
   gives 3 dq-train "$worse" "${few[@]}" -o o.onnx --checkpoint state --resume
   says "dq-train: state/checkpoint: not a checkpoint of dq-train"
+  sed '1s/checkpoint 1/checkpoint 12/' whole >state/checkpoint
+  gives 3 dq-train "$worse" "${few[@]}" -o o.onnx --checkpoint state --resume
+  has "dq-train: state/checkpoint: the checkpoint has version 12, expected 1"
   mkdir empty
   gives 0 dq-train "$worse" "${few[@]}" --keep last -o o.onnx --checkpoint empty --resume
   has "empty/checkpoint does not exist: the training starts anew"

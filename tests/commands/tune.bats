@@ -63,9 +63,15 @@ count() { # count FIELD FILE: of the record of the network in JSON
   for edit in 's/machine=/machine=x/' 's/build=/build=x/'; do
     records algorithm=tiles "$edit" >w
     gives 0 dq-run "$models/small.onnx" --input "x=$x" --threads 1 --wisdom w
-    says "dq-run: w: $(wc -l <w) records are of another processor or build of dq and are ignored"
+    has "dq-run: w: $(wc -l <w) records are of another processor, or of another version or build of dq than this one ($(
+      dq-run --version | cut -d ' ' -f 2), build $(cut -d ' ' -f 2 w | sed "s/build=x*//;1q")), and are ignored"
+    [ "$(wc -l <<<"$stderr")" -eq 1 ]
     [ "$(algorithms --no-wisdom)" = "$(algorithms --wisdom w)" ]
   done
+  records algorithm=tiles 's/^dq-wisdom-1/dq-wisdom-2/' >w
+  gives 0 dq-run "$models/small.onnx" --input "x=$x" --threads 1 --wisdom w
+  says "dq-run: warning: w: $(wc -l <w) records have another format than that of dq $(
+    dq-run --version | cut -d ' ' -f 2), version 1, and are ignored"
   records algorithm=tiles 's/threads=1/threads=7/' >w
   gives 0 dq-run "$models/small.onnx" --input "x=$x" --threads 1 --wisdom w
   says ""

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "lib/base/half.h"
+#include "lib/dq.h"
 #include "lib/kernels/conv/conv.h"
 #include "lib/wisdom/wisdom.h"
 
@@ -240,8 +241,11 @@ static void others_are_ignored_with_a_line(void **state) {
   dq_wisdom *wisdom = open_at(&here);
   assert_null(dq_wisdom_find(wisdom, "a"));
   dq_wisdom_free(wisdom);
-  char expected[256];
-  snprintf(expected, sizeof expected, "%s: 2 records are of another processor or build of dq and are ignored\n", path);
+  char expected[512];
+  snprintf(expected, sizeof expected,
+           "%s: 2 records are of another processor, or of another version or build of dq than this one (%s, build b1), "
+           "and are ignored\n",
+           path, dq_version());
   assert_string_equal(said, expected);
   wisdom = open_at(&places[2]); // its own number of threads
   assert_non_null(dq_wisdom_find(wisdom, "a"));

@@ -5,8 +5,8 @@
 
 #include "lib/base/file.h"
 
-static const char first_line[] = "dq-train checkpoint 1\n";
-enum { FIRST = sizeof first_line - 1 };
+static const char first_line[] = "dq-train checkpoint 1\n"; // with the version of the format
+enum { FIRST = sizeof first_line - 1, VERSION_AT = FIRST - 2, VERSION = 1 };
 
 // ---- Saving ----
 
@@ -71,11 +71,24 @@ static dq_status read_parts(const dq_checkpoint *checkpoint, const uint8_t *data
   return DQ_OK;
 }
 
+// The first line: a checkpoint, and of our version.
+static dq_status check_first_line(const char *path, const dq_file *file, dq_error *error) {
+  const char *line = (const char *)file->data;
+  if (file->size >= FIRST && !memcmp(line, first_line, FIRST)) return DQ_OK;
+  size_t end = VERSION_AT;
+  if (file->size >= FIRST && !memcmp(line, first_line, VERSION_AT))
+    while (end < file->size && end < VERSION_AT + 9 && line[end] >= '0' && line[end] <= '9') end++;
+  if (end == VERSION_AT) return dq_fail(error, DQ_BAD_INPUT, "%s: not a checkpoint of dq-train", path);
+  dq_fail(error, DQ_BAD_INPUT, "%s: the checkpoint has version %.*s, expected %d", path, (int)(end - VERSION_AT),
+          line + VERSION_AT, VERSION);
+  dq_error_hint(error, "go on with the dq that wrote the checkpoint, or train anew without --resume");
+  return DQ_BAD_INPUT;
+}
+
 static dq_status read_all(const dq_checkpoint *checkpoint, const dq_file *file, dq_error *error) {
   const char *path = checkpoint->path;
   uint64_t hash;
-  if (file->size < FIRST || memcmp(file->data, first_line, FIRST))
-    return dq_fail(error, DQ_BAD_INPUT, "%s: not a checkpoint of dq-train", path);
+  DQ_TRY(check_first_line(path, file, error));
   if (file->size < FIRST + sizeof hash)
     return dq_fail(error, DQ_BAD_INPUT, "%s: the checkpoint is truncated after %zu bytes", path, file->size);
   const size_t body = file->size - sizeof hash;
