@@ -41,15 +41,10 @@ $(PACKAGES_FOLDER)/NOTICES: FORCE
 
 # ---- The wheel ----
 
-# What packs a wheel: of one version, so that the same files give the same bytes.
-WHEEL_TOOL := $(PACKAGES_FOLDER)/venv/bin/wheel
-$(WHEEL_TOOL):
-	$(PYTHON) -m venv $(PACKAGES_FOLDER)/venv && $(PACKAGES_FOLDER)/venv/bin/pip install -q wheel==0.45.1
 ## wheel: the static program as a Python wheel, build/packages/dq_onnx-VERSION-py3-none-TAGS.whl (PyPI)
-wheel: static $(PACKAGES_FOLDER)/dq-static.cdx.json $(PACKAGES_FOLDER)/NOTICES $(WHEEL_TOOL)
+wheel: static $(PACKAGES_FOLDER)/dq-static.cdx.json $(PACKAGES_FOLDER)/NOTICES
 	rm -f $(PACKAGES_FOLDER)/dq_onnx-*.whl
-	$(PYTHON) -B cmd/packages/wheel.py $(STATIC_FOLDER)/dq $(filter %.json %NOTICES,$^) $(VERSION) $(CC) $(PACKAGES_FOLDER)/wheel
-	$(WHEEL_TOOL) pack $(PACKAGES_FOLDER)/wheel --dest-dir $(PACKAGES_FOLDER)
+	$(PYTHON) -B cmd/packages/wheel.py $(STATIC_FOLDER)/dq $(filter %.json %NOTICES,$^) $(VERSION) $(CC) $(PACKAGES_FOLDER)
 
 # ---- The archive of the sources ----
 
@@ -70,8 +65,12 @@ deb: dist
 
 # ---- A container ----
 
+# The files of the image, which need no buildah.
+IMAGE_ROOT := $(PACKAGES_FOLDER)/container/root
+.PHONY: $(IMAGE_ROOT)
+$(IMAGE_ROOT): static $(PACKAGES_FOLDER)/dq-static.cdx.json $(PACKAGES_FOLDER)/NOTICES
+	sh cmd/packages/image_root.sh $(STATIC_FOLDER)/dq $(filter %.json %NOTICES,$^) $@ $(VERBS)
 ## container: the static program as an image for podman and docker, build/packages/dq-VERSION-MACHINE.image.tar
-container: static $(PACKAGES_FOLDER)/dq-static.cdx.json $(PACKAGES_FOLDER)/NOTICES
+container: $(IMAGE_ROOT)
 	@sh cmd/deps.sh container
-	sh cmd/packages/container.sh $(STATIC_FOLDER)/dq $(filter %.json %NOTICES,$^) $(PACKAGES_FOLDER)/container $(PACKAGES_FOLDER)/dq-$(VERSION)-$(MACHINE).image.tar \
-	  $(VERSION) $(COMMIT) $(MACHINE) $(VERBS)
+	sh cmd/packages/container.sh $(PACKAGES_FOLDER)/container $(PACKAGES_FOLDER)/dq-$(VERSION)-$(MACHINE).image.tar $(VERSION) $(COMMIT) $(MACHINE)

@@ -1,22 +1,16 @@
 #!/bin/sh
-# Builds an image of a static program with buildah, by cmd/packages/Dockerfile, as an archive that `docker load` and `podman load` read.
-# usage: container.sh PROGRAM BILL NOTICES FOLDER ARCHIVE VERSION COMMIT MACHINE VERB...
-# FOLDER: for the files of the image and what buildah keeps. MACHINE: that of the program, as gcc calls it.
+# Builds an image with buildah, by cmd/packages/Dockerfile, as an archive that `docker load` and `podman load` read.
+# usage: container.sh FOLDER ARCHIVE VERSION COMMIT MACHINE
+# FOLDER: has the files of the image in root/ (image_root.sh), and what buildah keeps while it works. MACHINE: that of the
+# program, as gcc calls it.
 set -eu
-program=$1 bill=$2 notices=$3 folder=$4 archive=$5 version=$6 commit=$7 machine=$8
-shift 8
+folder=$1 archive=$2 version=$3 commit=$4 machine=$5
 case $machine in
 x86_64) machine=amd64 ;;
 aarch64) machine=arm64 ;;
 esac
 umask 022
-rm -rf "$folder" "$archive"
-mkdir -p "$folder/root/usr/bin" "$folder/root/usr/share/doc/dq" "$folder/root/data" "$folder/root/tmp"
-chmod 1777 "$folder/root/data" "$folder/root/tmp"
-cp "$program" "$folder/root/usr/bin/dq"
-for verb; do ln -s dq "$folder/root/usr/bin/dq-$verb"; done
-cp LICENSE "$notices" "$folder/root/usr/share/doc/dq"
-cp "$bill" "$folder/root/usr/share/doc/dq/dq.cdx.json"
+rm -rf "$folder/image" "$folder/image.tar" "$folder/storage" "$folder/run" "$archive"
 # Its storage is in the folder, without the settings of the machine, and needs no privilege beyond a user namespace.
 store=$(realpath "$folder")
 image() { TMPDIR=$store buildah --root "$store/storage" --runroot "$store/run" --storage-driver vfs "$@"; }

@@ -1,17 +1,22 @@
-"""Stages the static program as a wheel, unpacked, for `wheel pack`: commands in the folder of scripts, the package `dq`,
-licences and the bill of materials (PEP 770).
+"""Makes a wheel of the static program: commands in the folder of scripts, the package `dq`, licences and the bill of
+materials (PEP 770). The same files give the same bytes.
 
 usage: wheel.py STATIC_PROGRAM BILL NOTICES VERSION COMPILER FOLDER
+writes FOLDER/dq_onnx-VERSION-py3-none-TAGS.whl and its files in FOLDER/wheel     SOURCE_DATE_EPOCH: the moment of all files
 """
+import base64
+import hashlib
 import os
 import shutil
 import sys
+import time
+import zipfile
 
 from libraries import HERE, output
 
 NAME = "dq_onnx"
 # The program calls no library of the system, so it needs a kernel alone; the tags are those that installers know.
-TAGS = ["manylinux_2_17_{}", "manylinux2014_{}", "musllinux_1_1_{}"]
+TAGS = ["manylinux2014_{}", "manylinux_2_17_{}", "musllinux_1_1_{}"]
 
 
 def write(path, text, mode=0o644):
@@ -63,5 +68,40 @@ def stage(program, bill, notices, version, compiler, folder):
             write(os.path.join(information, name), file.read())
 
 
+def files_of(folder):
+    """Paths below the folder, those of dist-info last, as PEP 427 recommends."""
+    found = [os.path.relpath(os.path.join(place, name), folder) for place, _, names in os.walk(folder) for name in names]
+    return sorted(found, key=lambda path: (".dist-info" in path, path))
+
+
+def record(folder, paths, name):
+    """The list of all files with their hashes and sizes; that of the list itself is empty."""
+    lines = []
+    for path in paths:
+        with open(os.path.join(folder, path), "rb") as file:
+            content = file.read()
+        digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+        lines.append(f"{path},sha256={digest},{len(content)}\n")
+    return "".join(lines) + f"{name},,\n"
+
+
+def pack(folder, version, compiler, archive_folder):
+    machine = output(compiler, "-dumpmachine").split("-")[0]
+    information = f"{NAME}-{version}.dist-info"
+    paths = files_of(folder)
+    write(os.path.join(folder, information, "RECORD"), record(folder, paths, f"{information}/RECORD"))
+    tags = ".".join(tag.format(machine) for tag in TAGS)
+    moment = time.gmtime(max(int(os.environ["SOURCE_DATE_EPOCH"]), 315532800))[:6]  # zip begins in 1980
+    with zipfile.ZipFile(os.path.join(archive_folder, f"{NAME}-{version}-py3-none-{tags}.whl"), "w") as archive:
+        for path in paths + [f"{information}/RECORD"]:
+            entry = zipfile.ZipInfo(path, moment)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = os.stat(os.path.join(folder, path)).st_mode << 16
+            with open(os.path.join(folder, path), "rb") as file:
+                archive.writestr(entry, file.read())
+
+
 if __name__ == "__main__":
-    stage(*sys.argv[1:7])
+    packages = sys.argv[6]
+    stage(*sys.argv[1:6], os.path.join(packages, "wheel"))
+    pack(os.path.join(packages, "wheel"), sys.argv[4], sys.argv[5], packages)
