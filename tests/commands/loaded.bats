@@ -70,6 +70,40 @@ setup_file() {
   has "hint: a static program has no MPI; the Debian package and the source have"
 }
 
+@test "the static program needs no call that came after Linux 4.18" {
+  if sanitized; then skip "a static program has no sanitizer"; fi
+  # Runs a command whose later calls fail with ENOSYS: their numbers begin with 424 (Linux 5.1) on every machine.
+  cat >old.c <<'END'
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+  struct sock_filter rules[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+                                BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 424, 0, 1),
+                                BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+                                BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  struct sock_fprog program = {4, rules};
+  if (argc < 2 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) return 125;
+  if (syscall(434 /* pidfd_open */, getpid(), 0) != -1 || errno != ENOSYS) return 124;
+  execv(argv[1], argv + 1);
+  return 126;
+}
+END
+  gives 0 cc -o old old.c
+  local words="--data synth:shapes,count=32 --threads 2 -q"
+  gives 0 ./old "$build/static/dq" int8 "$root/datasets/shapes.onnx" $words -o old.onnx
+  gives 0 dq-int8 "$root/datasets/shapes.onnx" $words -o here.onnx
+  cmp old.onnx here.onnx
+  gives 0 ./old "$build/static/dq" tucker "$root/datasets/shapes.onnx" --energy 0.9 -o tucker.onnx
+  gives 0 readelf -n "$build/static/dq"
+  local least
+  least=$(sed -n 's/.*OS: Linux, ABI: //p' <<<"$output")
+  [[ $(printf '%s\n' "$least" 4.18.0 | sort -V | tail -n 1) == 4.18.0 && $least == *.*.* ]]
+}
+
 @test "bills of materials name the libraries that the programs have" {
   if ! dpkg-query -W libprotobuf-c-dev >/dev/null; then skip "no packages of Debian to ask for versions"; fi
   make -s -C "$root" B="$build" sbom
