@@ -9,10 +9,16 @@
 
 enum { LISTENERS = 1 + DQ_MOST_LISTENERS };
 
+// Which of a listener's names a value has; several may be one value, such as an output and the argument of a Softmax.
+typedef struct slot_lists {
+  int *first; // by value index of the session's graph: a name, -1 for none
+  int *next;  // by name: another name of the same value, -1 for none
+} slot_lists;
+
 typedef struct observation_job {
   const dq_observation *what;
   dq_listener listeners[LISTENERS]; // the caller's, then those of what->also and some without names
-  int *slots[LISTENERS];            // by value index of the session's graph: which of the listener's names, -1 for none
+  slot_lists slots[LISTENERS];
   const dq_tensor *alone; // by value index of the observed graph: as one picture gives it; NULL: pictures run alone
   const dq_runner *runner;
   const dq_context *context;
@@ -49,11 +55,9 @@ static dq_status deliver_batch(observation_job *job, int listener, int slot, con
 }
 
 static dq_status deliver_floats(observation_job *job, const dq_value *value, const dq_tensor *tensor, dq_error *error) {
-  for (int i = 0; i < LISTENERS; i++) {
-    int slot = job->slots[i][value->index];
-    if (slot < 0) continue;
-    DQ_TRY((job->alone ? deliver_batch : deliver_picture)(job, i, slot, tensor, error));
-  }
+  for (int i = 0; i < LISTENERS; i++)
+    for (int slot = job->slots[i].first[value->index]; slot >= 0; slot = job->slots[i].next[slot])
+      DQ_TRY((job->alone ? deliver_batch : deliver_picture)(job, i, slot, tensor, error));
   return DQ_OK;
 }
 
@@ -74,7 +78,7 @@ static dq_status deliver_converted(observation_job *job, const dq_value *value, 
 static dq_status deliver(void *user, const dq_value *value, const dq_tensor *tensor, dq_error *error) {
   observation_job *job = user;
   bool wanted = false;
-  for (int i = 0; i < LISTENERS; i++) wanted |= job->slots[i][value->index] >= 0;
+  for (int i = 0; i < LISTENERS; i++) wanted |= job->slots[i].first[value->index] >= 0;
   if (!wanted) return DQ_OK;
   bool other = tensor->type == DQ_F16 || tensor->type == DQ_F64;
   if (other && job->what->any_float) return deliver_converted(job, value, tensor, error);
@@ -83,11 +87,17 @@ static dq_status deliver(void *user, const dq_value *value, const dq_tensor *ten
                  dq_dtype_name(tensor->type), job->what->any_float ? ", float16 or float64" : "");
 }
 
-static int *make_slots(const dq_graph *graph, const dq_listener *to) {
-  int *slot = malloc(((size_t)graph->value_count + 1) * sizeof *slot);
-  for (int i = 0; slot && i < graph->value_count; i++) slot[i] = -1;
-  for (int i = 0; slot && i < to->count; i++) slot[dq_graph_find(graph, to->names[i])->index] = i;
-  return slot;
+static dq_status make_slots(slot_lists *slots, const dq_graph *graph, const dq_listener *to, dq_error *error) {
+  slots->first = malloc(((size_t)graph->value_count + 1) * sizeof *slots->first);
+  slots->next = malloc(((size_t)to->count + 1) * sizeof *slots->next);
+  if (!slots->first || !slots->next) return dq_fail_memory(error, 0);
+  for (int v = 0; v < graph->value_count; v++) slots->first[v] = -1;
+  for (int i = to->count - 1; i >= 0; i--) { // the names of a value are called in their order
+    int *first = &slots->first[dq_graph_find(graph, to->names[i])->index];
+    slots->next[i] = *first;
+    *first = i;
+  }
+  return DQ_OK;
 }
 
 // ---- Several processes ----
@@ -177,9 +187,8 @@ static dq_status run_for_listeners(observation_job *job, const dq_context *conte
   dq_status status = dq_runner_open(&runner, what->graph, what->data, &options, context, error);
   free(taps);
   if (status != DQ_OK) return status;
-  for (int i = 0; i < LISTENERS; i++) job->slots[i] = make_slots(runner.session.copy, &job->listeners[i]);
   for (int i = 0; status == DQ_OK && i < LISTENERS; i++)
-    if (!job->slots[i]) status = dq_fail_memory(error, 0);
+    status = make_slots(&job->slots[i], runner.session.copy, &job->listeners[i], error);
   if (status == DQ_OK) status = run(job, &runner, context, error);
   dq_runner_close(&runner);
   return status;
@@ -192,6 +201,6 @@ dq_status dq_observe(const dq_observation *what, dq_observe_function on_value, v
   const dq_listener *next = what->also;
   for (int i = 1; i < LISTENERS && next; i++, next = next->next) job.listeners[i] = *next;
   dq_status status = run_for_listeners(&job, context, error);
-  for (int i = 0; i < LISTENERS; i++) free(job.slots[i]);
+  for (int i = 0; i < LISTENERS; i++) free(job.slots[i].first), free(job.slots[i].next);
   return status;
 }

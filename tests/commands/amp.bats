@@ -131,6 +131,27 @@ EOF
   [ ! -e none.onnx ]
 }
 
+# The argument of the Softmax is an output as well: both are compared, also where inputs and outputs become float16.
+@test "scores and probabilities are both outputs" {
+  cat >two.model <<'END'
+input x -1 3 8 8
+a = Conv x w(6,3,3,3) b(6) pads=1,1,1,1
+g = GlobalAveragePool a
+scores = Flatten g
+output scores -1 6
+y = Softmax scores
+output y -1 6
+END
+  make_models --describe two.model two.onnx
+  gives 0 dq-amp two.onnx -o half.onnx --half-io
+  has "scores                "
+  has "y       before Softmax"
+  gives 0 dq-int8 two.onnx --data "npy:$x" -o int8.onnx
+  has "scores                "
+  has "y       before Softmax"
+  gives 0 dq-report int8.onnx --ref two.onnx --data "npy:$x"
+}
+
 @test "values looked at on data" {
   gives 0 dq-amp "$models/loud.onnx" -o out.onnx --check "npy:$x"
   has "0 of 6 layers have values beyond 65504 on 6 pictures."
