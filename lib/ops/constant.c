@@ -176,6 +176,7 @@ const dq_operator dq_op_Range = {
     .attributes = (const dq_attribute_rule[]){{"stash_type", DQ_ATTRIBUTE_INT, false}, {0}}, // of float16 alone
     .infer = infer_Range,
     .run = run_Range,
+    .half_since = 27,
     .category = DQ_DENY,
     .quantization = DQ_QUANTIZE_NOT,
 };

@@ -139,4 +139,5 @@ static dq_status emit_IsInf(dq_emission *to) {
                               : positive           ? "x * 0.5f == x && x > 0.0f"
                                                    : "(void)x, 0");
 }
-ROW(IsInf, (10, 20), DQ_TYPES_FLOAT, DQ_FOLLOW, dq_infer_comparison, isinf_attributes, DQ_OP_HALF, .emit = emit_IsInf)
+ROW(IsInf, (10, 20), DQ_TYPES_FLOAT, DQ_FOLLOW, dq_infer_comparison, isinf_attributes, DQ_OP_HALF, .half_since = 20,
+    .emit = emit_IsInf)

@@ -492,6 +492,7 @@ const dq_operator dq_op_CumSum = {
     .infer = dq_infer_same,
     .run = run_CumSum,
     .emit = emit_CumSum,
+    .half_since = 14,
     .category = DQ_DENY,
     .quantization = DQ_QUANTIZE_NOT,
     .flags = DQ_OP_HALF,

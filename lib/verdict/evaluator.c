@@ -101,7 +101,8 @@ static dq_value *features_of(const dq_value *value) {
   while (node && !dq_product_of(node, &product)) {
     for (int i = 1; i < node->input_count; i++)
       if (node->inputs[i] && !node->inputs[i]->constant) return NULL;
-    node = node->inputs[0]->producer;
+    const dq_value *input = dq_node_input(node, 0); // NULL: of a Constant
+    node = input ? input->producer : NULL;
   }
   dq_value *data = node && product.kind == DQ_MATRIX_PRODUCT ? node->inputs[product.at.data] : NULL;
   return data && data->producer ? data : NULL;

@@ -115,10 +115,16 @@ static bool constants_fit(const dq_amp_job *job, const dq_node *node) {
   return true;
 }
 
+// A node that only looks at shapes; EyeLike without a type of its own has that of its input.
+static bool looks_at_shapes(const dq_amp_job *job, const dq_node *node) {
+  const dq_operator *row = dq_operator_find(node->domain, node->op_type);
+  return row && (row->flags & DQ_OP_SHAPE_ONLY) &&
+         (dq_node_attribute(node, "dtype") || !dq_amp_is_float(job, node->outputs[0]));
+}
+
 // A node that neither reads nor writes float32, or that only looks at shapes.
 static bool is_neutral(const dq_amp_job *job, const dq_node *node) {
-  const dq_operator *row = dq_operator_find(node->domain, node->op_type);
-  if (row && (row->flags & DQ_OP_SHAPE_ONLY)) return true;
+  if (looks_at_shapes(job, node)) return true;
   for (int i = 0; i < node->input_count; i++)
     if (dq_amp_is_float(job, node->inputs[i])) return false;
   for (int i = 0; i < node->output_count; i++)
@@ -148,11 +154,25 @@ static bool narrows(const dq_amp_job *job, const dq_node *node) {
   return from != DQ_F32 && from != DQ_F16 && dq_dtype_size(from) > 1;
 }
 
+// ONNX may have float16 for the operator in later versions only.
+static bool is_before_half(const dq_amp_job *job, const dq_node *node) {
+  const dq_operator *row = dq_operator_find(node->domain, node->op_type);
+  return row && row->half_since && dq_operator_version(row, dq_graph_opset(job->graph, "")) < row->half_since;
+}
+
+// A sum or the like of what is scattered to one place, of which ONNX Runtime 1.32 has none in float16.
+static bool scatters_together(const dq_node *node) {
+  const char *reduction = dq_node_string(node, "reduction", "none");
+  return (dq_node_is(node, "ScatterElements") || dq_node_is(node, "ScatterND")) && strcmp(reduction, "none");
+}
+
 // Why a node cannot compute in float16 whatever its category; NULL when it can.
 static const char *obstacle(const dq_amp_job *job, const dq_node *node, const dq_amp_node *entry) {
   if (is_quantized(node) && entry->reason != CHOSEN) return "its input is quantized";
   if (reads_unknown(job, node)) return "the type of an input is not known";
   if (narrows(job, node)) return "converts numbers that may be beyond 65504";
+  if (is_before_half(job, node)) return "its version of ONNX has no float16";
+  if (scatters_together(node)) return "runtimes have no float16 for its reduction";
   if (!constants_fit(job, node)) return "a constant is beyond 65504, the largest float16";
   return NULL;
 }

@@ -245,8 +245,10 @@ static bool is_shuffle(const finder *find, const dq_node *first, shuffle *found)
 
 // The first node of the shuffle that ends in `node`; `node` itself otherwise.
 static const dq_node *start_of_shuffle(const dq_node *node) {
-  const dq_node *before = node->inputs[0] ? node->inputs[0]->producer : NULL;
-  const dq_node *first = before && before->inputs[0] ? before->inputs[0]->producer : NULL;
+  const dq_value *moved = dq_node_input(node, 0);
+  const dq_node *before = moved ? moved->producer : NULL;
+  const dq_value *input = before ? dq_node_input(before, 0) : NULL; // NULL: of a Constant
+  const dq_node *first = input ? input->producer : NULL;
   return first && dq_node_is(node, "Reshape") && dq_node_is(before, "Transpose") ? first : node;
 }
 

@@ -152,6 +152,40 @@ END
   gives 0 dq-report int8.onnx --ref two.onnx --data "npy:$x"
 }
 
+@test "EyeLike without a type of its own gives that of its input" {
+  printf '%s\n' 'input x -1 6' 'c = Gemm x w(6,6)' 'e = EyeLike c' 'y = Add c e' 'f = EyeLike c dtype=1' 'output y -1 6' 'output f -1 6' >eye.model
+  make_models --describe eye.model eye.onnx
+  make_models --array z.npy 1 6
+  for words in "" "--half-io"; do
+    gives 0 dq-amp eye.onnx -o out.onnx --explain $words
+    grep -qE '^e +EyeLike +DENY +float32 ' <<<"$output"
+    grep -qE '^f +EyeLike +DENY +- ' <<<"$output"
+    gives 0 dq-report out.onnx
+  done
+  gives 0 dq-amp eye.onnx -o out.onnx
+  gives 0 dq-run out.onnx --input z.npy
+}
+
+# ONNX has float16 for Celu from opset 28 on, for IsInf from 20 and for CumSum from 14.
+@test "operators whose version has no float16 stay float32" {
+  cat >old.model <<'END'
+opset = 13
+input x -1 3 8 8
+c = Conv x w(4,3,3,3) b(4) pads=1,1,1,1
+e = Celu c
+y = CumSum e i(1)
+output y -1 4 8 8
+END
+  make_models --describe old.model old.onnx
+  gives 0 dq-amp old.onnx -o out.onnx --explain --allow CumSum
+  grep -qE '^e +Celu +FOLLOW +float32 +its version of ONNX has no float16' <<<"$output"
+  grep -qE '^y +CumSum +ALLOW +float32 +its version of ONNX has no float16' <<<"$output"
+  sed -i 's/^opset = 13/opset = 14/' old.model
+  make_models --describe old.model old.onnx
+  gives 0 dq-amp old.onnx -o out.onnx --explain --allow CumSum
+  grep -qE '^y +CumSum +ALLOW +float16' <<<"$output"
+}
+
 @test "values looked at on data" {
   gives 0 dq-amp "$models/loud.onnx" -o out.onnx --check "npy:$x"
   has "0 of 6 layers have values beyond 65504 on 6 pictures."

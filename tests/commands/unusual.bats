@@ -274,3 +274,12 @@ END
   gives 0 dq-int8 amp.onnx --data "npy:$x" -o again.onnx
   [[ $stderr != *contradict* ]]
 }
+
+@test "an output may be computed from a Constant" {
+  printf '%s\n' 'input x -1 3' 's = Constant value_float=1.5' 't = Sinh s' 'output t' 'y = MatMul x w(3,3)' 'output y -1 3' >c.model
+  make_models --describe c.model c.onnx
+  make_models --array x.npy 6 3
+  for command in "dq-int8 -o int8.onnx --data npy:x.npy" "dq-tucker -o tucker.onnx --gemm --ratio 0.5 --force" "dq-amp -o amp.onnx"; do
+    gives 0 $command c.onnx
+  done
+}

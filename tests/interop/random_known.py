@@ -136,7 +136,7 @@ def product_of_integers(node, values, why):
 
 def small_sigmoid(node, values, why):
     """ONNX Runtime's is off by 1e-8 everywhere, and 0 below -18."""
-    return node.op_type == "Sigmoid" and first(node, values).dtype == np.float32 and values[node.output[0]].max() < 0.1
+    return node.op_type in ("Sigmoid", "Swish") and first(node, values).dtype == np.float32 and values[node.output[0]].max() < 0.1
 
 
 def symmetric(node, values, why):
