@@ -96,8 +96,8 @@ KERNEL_ACTIVATION(Selu, (1, 6, 22), "alpha", 1.67326319217681884765625f, "gamma"
                              "(T)($alpha:1.67326319217681884765625; * dq_expm1_one(x))",
                   .bound = DQ_BOUND_UNKNOWN)
 KERNEL_ACTIVATION(Celu, (12, 28), "alpha", 1, NULL, 0, x / a, dq_expm1_f32, expm1, x > 0 ? x : a * f, DQ_OP_UNIFORM,
-                  .half_since = 28,
-                  .formula = "x > 0.0f ? x : $alpha:1; * dq_expm1_one(x / $alpha:1;)", .bound = DQ_BOUND_UNKNOWN)
+                  .half_since = 28, .formula = "x > 0.0f ? x : $alpha:1; * dq_expm1_one(x / $alpha:1;)",
+                  .bound = DQ_BOUND_UNKNOWN)
 ACTIVATION(HardSigmoid, (1, 6, 22), DQ_GRAIN, "alpha", 0.2f, "beta", 0.5f, UNIT_CLAMPED(a *x + b), DQ_OP_UNIFORM,
            .formula = "dq_unit((T)($alpha:0.2; * x) + $beta:0.5;)", .gradient = dq_gradient_by_output,
            .bound = DQ_BOUND_SQUEEZE, .range = {0, 1})

@@ -163,7 +163,7 @@ struct dq_operator {
   // operator between a trained constant and the loss cannot be trained.
   dq_status (*gradient)(const dq_gradient *gradient);
   unsigned trained; // bit i: a constant that is input i is trained (weights, biases, scales, slopes)
-  int half_since; // the first version that ONNX has float16 for; 0: all have it
+  int half_since;   // the first version that ONNX has float16 for; 0: all have it
   dq_category category;
   dq_quantization quantization;
   dq_integer_form integer_form;
