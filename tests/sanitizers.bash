@@ -11,6 +11,8 @@ sanitized() { built_with asan || built_with tsan; }
 sanitizer_options() {
   local options=exitcode=99${1:+:log_path=$1/report}
   export ASAN_OPTIONS=$options:${ASAN_OPTIONS-} UBSAN_OPTIONS=$options:${UBSAN_OPTIONS-}
+  # What setlocale of glibc reads of LOCPATH is its own.
+  export LSAN_OPTIONS=suppressions=$PWD/tests/leaks_of_others:print_suppressions=0:${LSAN_OPTIONS-}
   # Without the second that every process waits at its end for threads; commands have joined theirs.
   export TSAN_OPTIONS=$options:atexit_sleep_ms=0:${TSAN_OPTIONS-}
 }

@@ -287,10 +287,10 @@ static void give_int8(const work *w, bool held, dq_model_int8_facts *facts) {
 dq_code dq_model_int8(dq_model *model, dq_dataset *dataset, const dq_model_int8_options *options,
                       dq_model_int8_facts *facts, dq_failure *failure) {
   dq_call call;
-  work w = {.model = model, .data = dataset ? dataset->data : NULL};
+  work w = {.model = model};
   dq_status status = DQ_ENTER(&call, {"model", model});
   if (status == DQ_OK) status = dq_api_begin(model, facts, &call.error);
-  if (status == DQ_OK) w.context = &model->engine->context;
+  if (status == DQ_OK) w.data = dataset ? dataset->data : NULL, w.context = &model->engine->context;
   if (status == DQ_OK && !(w.arena = dq_context_arena(w.context))) status = dq_fail_memory(&call.error, 0);
   if (status == DQ_OK) status = int8(&w, options, &call.error);
   dq_arena_free(w.arena);
