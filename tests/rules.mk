@@ -71,7 +71,7 @@ $(B)/saturating/dq: $(PROGRAM:%.c=$(B)/%.o) $(B)/tests/saturating/clip.o $(B)/li
 	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -Wl,--wrap=dq_conv_pairs_safe,--wrap=dq_sums16_prepare \
 	  -o $@ $^ $(LIBRARIES)
 
-.PHONY: test check check-long snapshots tests-built test-aarch64 test-audit test-machines test-emitted test-large test-networks test-packages test-saturating test-kills test-overfit test-steps test-faults unit asan tsan
+.PHONY: test check check-long snapshots tests-built test-aarch64 test-audit test-machines test-emitted test-large test-networks test-packages test-saturating test-flips test-kills test-overfit test-steps test-faults unit asan tsan
 ## test: install what is missing, build everything, run all tests
 test: deps
 	$(MAKE) -j$(shell nproc) tests-built
@@ -110,8 +110,9 @@ test-audit: $(B)/dq-int8 $(B)/dq-report
 	tests/audit $(B)
 
 ## test-large: what needs gigabytes of disk and memory
-test-large: $(B)/tests/unit/test_onnx_round_trip
+test-large: $(B)/tests/unit/test_onnx_round_trip $(LINKS) $(B)/models/.made
 	DQ_TEST_LARGE=1 $<
+	DQ_TEST_LARGE=1 DQ_BUILD=$(B) bats -f 'largest broken file' tests/commands/broken.bats
 
 ## test-networks: dq-tucker on large networks with random weights, 3 GB of disk
 test-networks: $(B)/make_networks $(B)/dq-tucker $(B)/dq-report
@@ -129,6 +130,10 @@ test-saturating: $(B)/dq-int8 $(B)/dq-run $(B)/dq-report $(SATURATING)
 test-faults:
 	$(FIXED_ADDRESSES) tests/mutate $(B) $(FAULTS)
 
+## test-flips: what commands do with 10,000 models of which one bit is flipped; the tests take 3,000
+test-flips: $(B)/tests/unit/test_onnx_flips
+	FLIPS=10000 $<
+
 ## test-kills: a training that is killed at 20 random moments ends in the same bytes; KILLS=20
 test-kills: $(LINKS) $(B)/models/.made
 	DQ_BUILD=$(B) KILLS=$(or $(KILLS),20) bats --print-output-on-failure -f 'killed at any moment' tests/commands/train.bats
@@ -143,10 +148,10 @@ test-steps: $(LINKS)
 	@sh cmd/deps.sh steps
 	/usr/bin/python3 -B tests/interop/steps.py $(B)
 
-## check-long: all slow checks, one after the other: every kernel on AArch64, C on all machines and its rules, the audit and the clipping kernel on all networks, large networks and files, packages, killed trainings, pictures learned by heart, steps beside PyTorch, planted faults, fuzzing, both sanitizers
+## check-long: all slow checks, one after the other: every kernel on AArch64, C on all machines and its rules, the audit and the clipping kernel on all networks, large networks and files, packages, flipped bits, killed trainings, pictures learned by heart, steps beside PyTorch, planted faults, fuzzing, both sanitizers
 check-long: deps tests-built
 	tests/long $(CHECKS_LONG)
-CHECKS_LONG = test-aarch64 test-machines test-emitted test-audit test-saturating test-networks test-large test-packages test-kills test-overfit test-steps test-faults check-long-fuzz asan tsan
+CHECKS_LONG = test-aarch64 test-machines test-emitted test-audit test-saturating test-networks test-large test-packages test-flips test-kills test-overfit test-steps test-faults check-long-fuzz asan tsan
 
 # The sanitizers' own code brings warnings of conversions that are not there without it.
 SANITIZED = $(MAKE) CFLAGS="-O1 -g -fno-omit-frame-pointer" WARNINGS="-Wall -Wextra" tests-built

@@ -61,17 +61,6 @@ within() {
   within 15 residuals 1000 0 dq-int8 --data synth:shapes --limit 1 -o int8.onnx
 }
 
-# More than 4096 steps; where the machine is too noisy to measure the command ends with status 1.
-@test "steps of dq-mix" {
-  local seconds=60 options=(--data synth:shapes --limit 2 --max-drop 100 --time-limit 0.1s --points 6 --threads 1)
-  if sanitized; then seconds=600; fi
-  make_models --many magnitudes 5000 magnitudes.onnx
-  run --separate-stderr bash -c 'ulimit -t "$1" && shift && exec "$@"' limited $seconds dq-mix magnitudes.onnx \
-    "${options[@]}" --memory 200M -o mix.onnx -q
-  if [[ $status -eq 1 && $stderr == *"too noisy"* ]]; then skip "the machine is too noisy to measure"; fi
-  [ "$status" -eq 0 ]
-}
-
 @test "weights in a row are packed and given back" {
   make_models --array one.npy 1 3 4 4
   within 10 convolutions 40000 0 dq-run --input x=one.npy

@@ -205,6 +205,17 @@ looked at: points of the front have float32 and int8 only"
   grep -q '"rounds": 3' k
 }
 
+# More than 4096 steps: time and memory in proportion to their number (many.bats).
+@test "mix: very many steps" {
+  local seconds=60 options=(--data synth:shapes --limit 2 --max-drop 100 --time-limit 0.1s --points 6 --threads 1)
+  if sanitized; then seconds=600; fi
+  make_models --many magnitudes 5000 magnitudes.onnx
+  run --separate-stderr bash -c 'ulimit -t "$1" && shift && exec "$@"' limited $seconds dq-mix magnitudes.onnx \
+    "${options[@]}" --memory 200M -o mix.onnx -q
+  if [[ $status -eq 1 && $stderr == *"too noisy"* ]]; then skip "the machine is too noisy to measure"; fi
+  [ "$status" -eq 0 ]
+}
+
 @test "mix: wrong command lines and models" {
   local m=$root/datasets/shapes.onnx
   gives 2 dq-mix "$m" -o o.onnx --max-drop 1
