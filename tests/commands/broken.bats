@@ -82,10 +82,10 @@ every() {
 }
 
 @test "broken files in dq-mix" {
-  every dq-mix MODEL --data synth:shapes,count=2 --max-drop 100 --time-limit 1s -o out.onnx
+  every dq-mix MODEL --data synth:shapes,count=2 --max-drop 100 --time-limit 0.2s -o out.onnx
 }
 
-@test "broken files in dq-tune" { every dq-tune MODEL --time-limit 1s --wisdom wisdom; }
+@test "broken files in dq-tune" { every dq-tune MODEL --time-limit 0.2s --wisdom wisdom; }
 
 @test "broken files in dq-multi" { every dq-multi MODEL --requests 1; }
 
