@@ -164,6 +164,7 @@ struct dq_operator {
   dq_status (*gradient)(const dq_gradient *gradient);
   unsigned trained; // bit i: a constant that is input i is trained (weights, biases, scales, slopes)
   int half_since;   // the first version that ONNX has float16 for; 0: all have it
+  const char *reduces_by; // an attribute that makes a reduction of what goes to one place; NULL: there is none
   dq_category category;
   dq_quantization quantization;
   dq_integer_form integer_form;

@@ -162,8 +162,8 @@ static bool is_before_half(const dq_amp_job *job, const dq_node *node) {
 
 // A sum or the like of what is scattered to one place, of which ONNX Runtime 1.32 has none in float16.
 static bool scatters_together(const dq_node *node) {
-  const char *reduction = dq_node_string(node, "reduction", "none");
-  return (dq_node_is(node, "ScatterElements") || dq_node_is(node, "ScatterND")) && strcmp(reduction, "none");
+  const dq_operator *row = dq_operator_find(node->domain, node->op_type);
+  return row && row->reduces_by && strcmp(dq_node_string(node, row->reduces_by, "none"), "none");
 }
 
 // Why a node cannot compute in float16 whatever its category; NULL when it can.
