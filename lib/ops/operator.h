@@ -162,8 +162,8 @@ struct dq_operator {
   // Optional: writes the nodes that compute the gradients of the inputs (lib/ops/gradient.h); NULL: networks with the
   // operator between a trained constant and the loss cannot be trained.
   dq_status (*gradient)(const dq_gradient *gradient);
-  unsigned trained; // bit i: a constant that is input i is trained (weights, biases, scales, slopes)
-  int half_since;   // the first version that ONNX has float16 for; 0: all have it
+  unsigned trained;       // bit i: a constant that is input i is trained (weights, biases, scales, slopes)
+  int half_since;         // the first version that ONNX has float16 for; 0: all have it
   const char *reduces_by; // an attribute that makes a reduction of what goes to one place; NULL: there is none
   dq_category category;
   dq_quantization quantization;
