@@ -29,6 +29,7 @@ typedef struct dq_verdict {
   int64_t pictures;
   dq_verdict_data data;
   int64_t broken; // pictures on which the converted network has NaN or infinity where the float network has neither
+  bool is_broken; // the converted network cannot run where the float network can
 } dq_verdict;
 
 // Fills *verdict from the sums of the evaluator's last dq_evaluate. The arena owns the parts and the names in them.
@@ -40,8 +41,8 @@ dq_status dq_verdict_of(dq_verdict *verdict, const dq_evaluator *evaluator, int6
 dq_status dq_verdict_copy(dq_verdict *copy, const dq_verdict *verdict, dq_arena *arena, dq_error *error);
 
 // Runs both networks on the pictures of the options and compares their outputs, a few pictures at a time. The arena
-// owns the result; verdict->data is DQ_VERDICT_OTHER_PICTURES. options->other is not read. Statuses as
-// dq_evaluator_open and dq_evaluate.
+// owns the result; verdict->data is DQ_VERDICT_OTHER_PICTURES. options->other is not read. DQ_UNSUPPORTED: the converted
+// network cannot run where the float network can, and verdict->is_broken is set; other statuses as dq_evaluator_open.
 dq_status dq_verdict_measure(dq_verdict *verdict, const dq_graph *converted, const dq_evaluator_options *options,
                              const dq_context *context, dq_arena *arena, dq_error *error);
 

@@ -84,7 +84,9 @@ static dq_status look_at_noise(dq_amp_job *job, double **seen) {
   if (!*seen) return dq_fail_memory(job->error, 0);
   dq_error why = {0};
   dq_status status = dq_amp_probe_largest(job, *seen, &why);
-  if (dq_amp_ends(status)) return dq_fail(job->error, status, "%s", why.message);
+  if (status == DQ_CANCELLED) return dq_fail(job->error, status, "%s", why.message);
+  if (status == DQ_SYSTEM)
+    dq_message(job->context, DQ_NOTE, "values without a bound were not looked at on noise: %s", why.message);
   if (status != DQ_OK) *seen = NULL;
   return DQ_OK;
 }

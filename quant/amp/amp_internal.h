@@ -56,9 +56,6 @@ const dq_tensor *dq_amp_constant(const dq_amp_job *job, const dq_value *value);
 // Whether a node accepts inputs of any type, so that no cast is needed in front of it.
 bool dq_amp_reads_any(const dq_node *node);
 
-// Whether the failure of a run on noise ends the conversion; after others it goes on without what noise tells.
-static inline bool dq_amp_ends(dq_status status) { return status == DQ_CANCELLED || status == DQ_SYSTEM; }
-
 // ---- amp_guard.c ----
 
 // Marks as DQ_AMP_FULL, with the reason, the nodes that make, or read as float16, a value whose finite bound or

@@ -332,8 +332,8 @@ dq_status dq_amp_round(dq_amp_job *job) {
   if (status == DQ_OK) return DQ_OK;
   forget(job);
   job->report->probed = false;
-  if (dq_amp_ends(status)) return dq_fail(job->error, status, "%s", why.message);
-  dq_message(job->context, DQ_DETAIL, "weights are rounded to nearest, as the network cannot run on noise: %s",
+  if (status == DQ_CANCELLED) return dq_fail(job->error, status, "%s", why.message);
+  dq_message(job->context, status == DQ_SYSTEM ? DQ_NOTE : DQ_DETAIL, "weights are rounded to nearest, as the network cannot run on noise: %s",
              why.message);
   return DQ_OK;
 }

@@ -52,8 +52,9 @@ within() {
 @test "convolutions in a row to float16" {
   if sanitized; then skip "the sanitizers take more address space"; fi
   make_models --many convolutions 20000 convolutions.onnx
-  run --separate-stderr bash -c 'ulimit -v 1000000 && exec dq-amp convolutions.onnx -o amp.onnx --threads 1 -q'
+  run --separate-stderr bash -c 'ulimit -v 1000000 && exec dq-amp convolutions.onnx -o amp.onnx --threads 1 --verbose'
   [ "$status" -eq 0 ]
+  [[ $stderr != *"rounded to nearest"* ]]
 }
 
 # Each addition may be joined with those before and behind it.

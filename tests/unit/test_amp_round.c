@@ -145,10 +145,11 @@ static void neighbours(void **state) {
     for (int kind = 0; kind < 2; kind++) {
       char name[] = {kind ? 'b' : 'w', (char)('0' + l), 0};
       int count = kind ? 4 : 16;
+      const float *exact = kind ? biases + 4 * l : weights + 16 * l;
       const uint16_t *found = halves(a, name);
       assert_memory_equal(found, halves(b, name), (size_t)count * 2);
       for (int i = 0; i < count; i++) {
-        float x = kind ? biases[4 * l + i] : weights[16 * l + i], half = dq_half_to_float(found[i]);
+        float x = exact[i], half = dq_half_to_float(found[i]);
         uint16_t nearest = dq_float_to_half(x);
         if (found[i] != nearest) { // on the other side of x, next to the nearest
           assert_true((half > x) == (dq_half_to_float(nearest) < x) && dq_half_to_float(nearest) != x);
