@@ -41,8 +41,9 @@ dq_status dq_verdict_of(dq_verdict *verdict, const dq_evaluator *evaluator, int6
 dq_status dq_verdict_copy(dq_verdict *copy, const dq_verdict *verdict, dq_arena *arena, dq_error *error);
 
 // Runs both networks on the pictures of the options and compares their outputs, a few pictures at a time. The arena
-// owns the result; verdict->data is DQ_VERDICT_OTHER_PICTURES. options->other is not read. DQ_UNSUPPORTED: the converted
-// network cannot run where the float network can, and verdict->is_broken is set; other statuses as dq_evaluator_open.
+// owns the result; verdict->data is DQ_VERDICT_OTHER_PICTURES. options->other is not read. DQ_UNSUPPORTED: the
+// converted network cannot run where the float network can, and verdict->is_broken is set; other statuses as
+// dq_evaluator_open.
 dq_status dq_verdict_measure(dq_verdict *verdict, const dq_graph *converted, const dq_evaluator_options *options,
                              const dq_context *context, dq_arena *arena, dq_error *error);
 

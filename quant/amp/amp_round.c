@@ -333,7 +333,7 @@ dq_status dq_amp_round(dq_amp_job *job) {
   forget(job);
   job->report->probed = false;
   if (status == DQ_CANCELLED) return dq_fail(job->error, status, "%s", why.message);
-  dq_message(job->context, status == DQ_SYSTEM ? DQ_NOTE : DQ_DETAIL, "weights are rounded to nearest, as the network cannot run on noise: %s",
-             why.message);
+  dq_message(job->context, status == DQ_SYSTEM ? DQ_NOTE : DQ_DETAIL,
+             "weights are rounded to nearest, as the network cannot run on noise: %s", why.message);
   return DQ_OK;
 }
