@@ -78,15 +78,6 @@ static dq_status count_at_once(const dq_evaluator_options *options, const dq_con
   return DQ_OK;
 }
 
-// What the float network can compute the converted one must compute as well.
-static dq_status measure_converted(dq_verdict *verdict, dq_evaluator *evaluator, const dq_graph *converted,
-                                   dq_score *score, dq_error *error) {
-  dq_status status = dq_evaluate_more(evaluator, converted, score, error);
-  verdict->is_broken = status == DQ_BAD_INPUT;
-  if (!verdict->is_broken) return status;
-  return dq_error_prefix(error, DQ_UNSUPPORTED, "the converted network does not run as the float one does");
-}
-
 dq_status dq_verdict_measure(dq_verdict *verdict, const dq_graph *converted, const dq_evaluator_options *options,
                              const dq_context *context, dq_arena *arena, dq_error *error) {
   dq_evaluator evaluator;
@@ -104,7 +95,9 @@ dq_status dq_verdict_measure(dq_verdict *verdict, const dq_graph *converted, con
   for (int64_t done = 0; status == DQ_OK && done < pictures; done += at_once) {
     int64_t left = pictures - done, count = left < at_once ? left : at_once;
     if (done) status = dq_evaluator_move(&evaluator, options->first + done, count, error);
-    if (status == DQ_OK) status = measure_converted(verdict, &evaluator, converted, &score, error);
+    if (status != DQ_OK) break;
+    status = dq_evaluate_more(&evaluator, converted, &score, error);
+    verdict->is_broken = status == DQ_BAD_INPUT;
   }
   if (status == DQ_OK) status = dq_verdict_of(verdict, &evaluator, pictures, arena, error);
   dq_evaluator_close(&evaluator);
@@ -147,7 +140,10 @@ dq_status dq_verdict_conclude(dq_verdict *verdict, dq_verdict_data kind, const d
   }
   dq_status status = conclude_on_noise(verdict, converted, options, context, arena, &reason);
   if (status == DQ_OK) return DQ_OK;
-  if (status == DQ_CANCELLED || verdict->is_broken) {
+  if (verdict->is_broken)
+    return dq_fail(error, DQ_UNSUPPORTED, "the converted network does not run as the float one does: %s",
+                   reason.message);
+  if (status == DQ_CANCELLED) {
     if (error) *error = reason;
     return status;
   }

@@ -22,7 +22,7 @@ static dq_verdict make(dq_verdict_part parts[3], double sqnr, int64_t equal) {
                                .whole = true,
                                .sqnr = 30,
                                .answers = {DQ_ANSWER_CLASS, 1, 100, equal}};
-  return (dq_verdict){parts, 3, 16, DQ_VERDICT_OTHER_PICTURES, 0};
+  return (dq_verdict){.parts = parts, .count = 3, .pictures = 16, .data = DQ_VERDICT_OTHER_PICTURES};
 }
 
 static void the_lowest_part_counts(void **state) {
