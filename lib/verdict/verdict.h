@@ -41,9 +41,9 @@ dq_status dq_verdict_of(dq_verdict *verdict, const dq_evaluator *evaluator, int6
 dq_status dq_verdict_copy(dq_verdict *copy, const dq_verdict *verdict, dq_arena *arena, dq_error *error);
 
 // Runs both networks on the pictures of the options and compares their outputs, a few pictures at a time. The arena
-// owns the result; verdict->data is DQ_VERDICT_OTHER_PICTURES. options->other is not read. DQ_UNSUPPORTED: the
-// converted network cannot run where the float network can, and verdict->is_broken is set; other statuses as
-// dq_evaluator_open.
+// owns the result; verdict->data is DQ_VERDICT_OTHER_PICTURES. options->other is not read. DQ_BAD_INPUT with
+// verdict->is_broken: the converted network does not run where the float network does. Other statuses as
+// dq_evaluator_open and dq_evaluate.
 dq_status dq_verdict_measure(dq_verdict *verdict, const dq_graph *converted, const dq_evaluator_options *options,
                              const dq_context *context, dq_arena *arena, dq_error *error);
 
@@ -57,7 +57,8 @@ enum { DQ_VERDICT_FEW_SAMPLES = 2 };
 // dq_verdict_pictures of options->data, where verdict->data becomes `kind`. Without data on noise from context->seed,
 // on options->pictures samples (0: all of dq_noise_open), at sizes that are assumed where nothing gives them
 // (dq_sizes_assume); a network that cannot be run on noise, or not in the memory that is left, has no verdict (count
-// 0), which a note reports and which is no failure. options->first is not read. Statuses as dq_verdict_measure.
+// 0), which a note reports and which is no failure. DQ_UNSUPPORTED: the converted network does not run on noise on
+// which the float network does. options->first is not read. Other statuses as dq_verdict_measure.
 dq_status dq_verdict_conclude(dq_verdict *verdict, dq_verdict_data kind, const dq_graph *converted,
                               const dq_evaluator_options *options, const dq_context *context, dq_arena *arena,
                               dq_error *error);
