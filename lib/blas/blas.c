@@ -1,17 +1,31 @@
 #include "lib/blas/blas.h"
 
 #include <pthread.h>
-#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #ifndef DQ_STATIC
 #include <dlfcn.h>
 #include <signal.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 #endif
 
 static dq_blas functions;
 static char problem[200]; // why there are none; empty where there are
+
+bool dq_address_space_is_limited(void) {
+  struct rlimit limit;
+  return !getrlimit(RLIMIT_AS, &limit) && limit.rlim_cur != RLIM_INFINITY;
+}
+
+bool dq_blas_has_space(int buffers) {
+  size_t size = (size_t)DQ_BLAS_BUFFER * (size_t)buffers + (64 << 20); // the library, and what others allocate
+  void *block = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (block != MAP_FAILED) munmap(block, size);
+  return block != MAP_FAILED;
+}
 
 #ifdef DQ_STATIC
 
@@ -63,9 +77,26 @@ static void load_both(void) {
   if (!problem[0]) functions.threads = threads();
 }
 
-// OpenBLAS raises SIGINT where the system refuses it memory for its threads, and goes on without them; it waits for
-// ever later. The signal is kept from this thread and taken away; one that someone else sent is sent on.
+// The most threads that OpenBLAS starts with.
+static int most_threads(void) {
+  static const char *const names[] = {"OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS"};
+  long most = sysconf(_SC_NPROCESSORS_ONLN);
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    const char *text = getenv(names[i]);
+    long wanted = text ? strtol(text, NULL, 10) : 0;
+    if (wanted > 0 && wanted < most) most = wanted;
+  }
+  return most < 1 ? 1 : (int)most;
+}
+
+// OpenBLAS 0.3.29 takes a buffer for each of its threads while it is loaded, and asks for ever for one that the system
+// refuses. OpenBLAS 0.3.21 raises SIGINT where the system refuses it memory for its threads, and goes on without them;
+// it waits for ever later. The signal is kept from this thread and taken away; one that someone else sent is sent on.
 static void load(void) {
+  if (dq_address_space_is_limited() && !dq_blas_has_space(most_threads())) {
+    snprintf(problem, sizeof problem, "out of memory: %d bytes needed for each of its threads", DQ_BLAS_BUFFER);
+    return;
+  }
   const struct timespec none = {0};
   sigset_t interrupt, before;
   siginfo_t origin;

@@ -5,6 +5,7 @@
 
 #include <cblas.h>
 #include <lapacke.h>
+#include <stdbool.h>
 
 #include "lib/base/status.h"
 
@@ -20,6 +21,12 @@ typedef struct dq_blas {
   int threads;                    // that OpenBLAS started with; 0: the library is not OpenBLAS
   void (*set_threads)(int count); // of OpenBLAS, else NULL
 } dq_blas;
+
+// Whether the system bounds the address space of the process (ulimit -v).
+bool dq_address_space_is_limited(void);
+// Whether there is address space for so many buffers of OpenBLAS, of DQ_BLAS_BUFFER bytes each, and some more.
+enum { DQ_BLAS_BUFFER = 128 << 20 };
+bool dq_blas_has_space(int buffers);
 
 // Loads the functions and sets them to one thread, the first time. Any thread may call it. DQ_SYSTEM: a library is not
 // installed, or has no such function; later calls then say the same.

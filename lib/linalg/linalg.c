@@ -6,8 +6,6 @@
 #include <math.h>
 #include <pthread.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
 
 #include "lib/base/arena.h"
 #include "lib/base/sizes.h"
@@ -17,22 +15,12 @@
 // refuses one. Its own threads, which do nothing here, take one each when they start, which may be at any time. Where
 // the address space is limited (ulimit -v) calls take turns, so that one buffer does for all of them, and before the
 // first one a trial shows whether there is space for a buffer for each thread.
-enum { BLAS_BUFFER = 128 << 20 };
 static pthread_mutex_t turns = PTHREAD_MUTEX_INITIALIZER;
 static bool buffer_is_there; // under `turns`
 
-static bool address_space_is_limited(void) {
-  struct rlimit limit;
-  return !getrlimit(RLIMIT_AS, &limit) && limit.rlim_cur != RLIM_INFINITY;
-}
-
 static bool claim_buffer(void) {
   if (buffer_is_there) return true;
-  size_t size =
-      (size_t)BLAS_BUFFER * (size_t)dq_max_i64(dq_blas_loaded()->threads, 1) + (16 << 20); // others allocate too
-  void *block = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (block == MAP_FAILED) return false;
-  munmap(block, size);
+  if (!dq_blas_has_space(dq_blas_loaded()->threads > 1 ? dq_blas_loaded()->threads : 1)) return false;
   double one = 1, square; // the call takes the buffer, before other threads can take that space
   dq_blas_loaded()->cblas_dsyrk(CblasRowMajor, CblasUpper, CblasNoTrans, 1, 1, 1.0, &one, 1, 0.0, &square, 1);
   return buffer_is_there = true;
@@ -41,12 +29,12 @@ static bool claim_buffer(void) {
 // Before and after calls of LAPACKE and cblas; `*limited` is for the end.
 static dq_status begin_calls(bool *limited, dq_error *error) {
   DQ_TRY(dq_blas_open(error));
-  *limited = address_space_is_limited();
+  *limited = dq_address_space_is_limited();
   if (!*limited) return DQ_OK;
   pthread_mutex_lock(&turns);
   if (claim_buffer()) return DQ_OK;
   pthread_mutex_unlock(&turns);
-  return dq_fail_memory(error, BLAS_BUFFER);
+  return dq_fail_memory(error, DQ_BLAS_BUFFER);
 }
 
 static void end_calls(bool limited) {

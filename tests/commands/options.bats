@@ -101,7 +101,7 @@ seed 5 | ../small.onnx --data synth:shapes,count=2,size=8 | differs out
 cpu-mask c | ../small.onnx --input ../x.npy -v | 0 instruction sets: c
 cpu-mask nonsense | ../small.onnx --input ../x.npy | 2 nonsense
 memory 1 | ../small.onnx --input ../x.npy | 5 memory
-progress bar | ../small.onnx --data synth:shapes,count=100000000,size=8 --time-limit 1.4s | 1 pictures [
+progress bar | ../small.onnx --data synth:shapes,count=100000000,size=8 --time-limit 60s | 1 pictures [
 color always | ../nan.onnx | 5 [31m
 verbose - | ../small.onnx --input ../x.npy | 0 of memory
 quiet - | ../small.onnx --data ../broken.txt --preset tf | differs err
@@ -132,7 +132,7 @@ threads 3 | ../small.onnx --runs 2 -v | 0 threads: 3
 seed 5 | ../small.onnx --runs 2 | elsewhere ../tables/check
 cpu-mask c | ../small.onnx --runs 2 -v | 0 instruction sets: c
 memory 1 | ../small.onnx --runs 2 | 5 memory
-progress bar | ../small.onnx --runs 1000000 --time-limit 1.3s | 0 timing
+progress bar | ../small.onnx --runs 1000000 --time-limit 60s | 0 timing
 color always | ../nan.onnx | 5 [31m
 verbose - | ../small.onnx --runs 2 | 0 of memory
 quiet - | ../half.onnx --runs 2 --accumulate fp16 --cpu-mask c | differs err
@@ -166,7 +166,7 @@ threads 3 | ../small.onnx --duration 20ms -v | 0 Workers:                       
 seed 5 | ../small.onnx --duration 20ms | elsewhere multi.bats
 cpu-mask c | ../small.onnx --duration 20ms -v | 0 instruction sets: c
 memory 1 | ../small.onnx --duration 20ms | 5 memory
-progress bar | ../small.onnx --duration 60s | 0 running
+progress bar | ../small.onnx --duration 1000s | 0 running
 color always | ../nan.onnx --duration 20ms | 5 [31m
 verbose - | ../small.onnx --duration 20ms | 0 of memory
 quiet - | ../half.onnx --duration 20ms --accumulate fp16 --cpu-mask c | differs err
