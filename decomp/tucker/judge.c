@@ -38,6 +38,17 @@ static dq_status run(const dq_judge *judge, const dq_graph *graph, dq_runner_fun
   return status;
 }
 
+static bool is_float(const dq_tensor *tensor) {
+  return tensor->type == DQ_F32 || tensor->type == DQ_F16 || tensor->type == DQ_F64;
+}
+
+static float *copy_floats(dq_arena *arena, const dq_tensor *tensor) {
+  const int64_t count = dq_tensor_count(tensor);
+  float *copy = DQ_NEW_ARRAY(arena, count, float);
+  for (int64_t i = 0; copy && i < count; i++) copy[i] = (float)dq_tensor_get(tensor, i);
+  return copy;
+}
+
 static dq_status store(void *user, int64_t first, int64_t count, const dq_sample_info *infos, dq_error *error) {
   (void)count, (void)infos;
   const walk *all = user;
@@ -51,9 +62,9 @@ static dq_status store(void *user, int64_t first, int64_t count, const dq_sample
   }
   for (int o = 0; o < judge->outputs; o++) {
     const dq_tensor *output = dq_plan_output(plan, o);
-    if (output->type != DQ_F32 || !dq_plan_output_fixed(plan, o)) continue;
-    float *copy = dq_arena_copy(judge->arena, output->data, dq_tensor_bytes(output));
-    if (!copy) return dq_fail_memory(error, dq_tensor_bytes(output));
+    if (!is_float(output) || !dq_plan_output_fixed(plan, o)) continue;
+    float *copy = copy_floats(judge->arena, output);
+    if (!copy) return dq_fail_memory(error, (size_t)dq_tensor_count(output) * sizeof *copy);
     judge->kept[picture * judge->outputs + o] = copy;
     judge->comparable = true;
   }
@@ -77,11 +88,10 @@ static dq_status compare(void *user, int64_t first, int64_t pictures, const dq_s
     const dq_tensor *output = dq_plan_output(plan, o);
     if (!exact) continue;
     int64_t count = dq_tensor_count(output);
-    const float *other = output->data;
     for (int64_t i = 0; i < count; i++) {
       if (!isfinite(exact[i])) continue;
       double e = (double)exact[i];
-      d->sum[o] += e, d->square[o] += e * e, d->noise[o] += dq_squared_error(e, (double)other[i]);
+      d->sum[o] += e, d->square[o] += e * e, d->noise[o] += dq_squared_error(e, dq_tensor_get(output, i));
       d->count[o]++;
     }
   }
@@ -132,7 +142,7 @@ dq_status dq_judge_open(dq_judge **judge, const dq_graph *original, dq_data *dat
   dq_status status = run(made, original, store, made, error);
   if (status == DQ_OK && !made->comparable)
     status = dq_fail(error, DQ_UNSUPPORTED,
-                     "no output is float32 of one size for all pictures, so that none can be compared; --ratio and "
+                     "no output is of floats and of one size for all pictures, so that none can be compared; --ratio and "
                      "--energy do without");
   if (status != DQ_OK) {
     dq_judge_free(made);

@@ -8,7 +8,7 @@
 
 typedef struct dq_judge dq_judge;
 
-// Runs the original on `pictures` pictures, evenly spread over the data, and stores its float32 outputs in *judge,
+// Runs the original on `pictures` pictures, evenly spread over the data, and stores its outputs of floats in *judge,
 // which the caller frees. Graph, data, shapes (may be NULL) and context must outlive the judge. Statuses as
 // dq_runner_open.
 dq_status dq_judge_open(dq_judge **judge, const dq_graph *original, dq_data *data, int64_t pictures,

@@ -208,6 +208,12 @@ load common
   gives 0 dq-report trained.onnx --ref by-hand.onnx --data synth:shapes,count=32 --min-sqnr 200 -q
 }
 
+@test "ranks by the noise of outputs in float16" {
+  dq-amp "$models/small.onnx" --half-io -o half.onnx -q >/dev/null
+  gives 0 dq-tucker half.onnx --macs -20% --untimed --data synth:shapes,size=8,count=16 -o out.onnx
+  has "On 16 pictures that the conversion was fitted to, output 'y' has an SQNR of "
+}
+
 @test "as little work as the quality allows" {
   shapes="$root/datasets/shapes.onnx" fit=(--data "synth:shapes,split=calib,count=8" --eval "synth:shapes,count=40" --untimed)
   gives 0 dq-tucker "$models/small.onnx" --ratio 0.5 --data "synth:shapes,count=4,size=8" --preset raw01 --untimed -o out.onnx

@@ -212,7 +212,7 @@ head.weight             64                  16        16" ]
   [[ $output != *"SQNR on noise"* ]]
   gives 0 dq-tucker "$model" --ratio 0.5 --untimed -o tucker.onnx
   gives 4 dq-tucker "$model" --data "npy:$x" --macs=-10% --untimed -o tucker.onnx
-  has "no output is float32 of one size for all pictures"
+  has "no output is of floats and of one size for all pictures"
 }
 
 @test "padding of -infinity in front of a maximum is no range" {
