@@ -141,9 +141,10 @@ dq_status dq_judge_open(dq_judge **judge, const dq_graph *original, dq_data *dat
   made->step = count / made->pictures;
   dq_status status = run(made, original, store, made, error);
   if (status == DQ_OK && !made->comparable)
-    status = dq_fail(error, DQ_UNSUPPORTED,
-                     "no output is of floats and of one size for all pictures, so that none can be compared; --ratio and "
-                     "--energy do without");
+    status =
+        dq_fail(error, DQ_UNSUPPORTED,
+                "no output is of floats and of one size for all pictures, so that none can be compared; --ratio and "
+                "--energy do without");
   if (status != DQ_OK) {
     dq_judge_free(made);
     return status;
