@@ -144,6 +144,14 @@ def symmetric(node, values, why):
         attribute(node, "mode") == "nearest"
 
 
+def cancelled_sum(node, values, why):
+    """The logarithm of a sum that is small beside its terms."""
+    if node.op_type != "ReduceLogSum":
+        return False
+    with np.errstate(all="ignore"):
+        return bool((np.exp(values[node.output[0]].astype(np.float64)) < 1e-3 * np.abs(first(node, values)).max(initial=0)).any())
+
+
 def next_to_one(node, values, why):
     return node.op_type in ("ReduceLogSum", "ReduceLogSumExp") and bool((np.abs(values[node.output[0]]) < 1e-6).any())
 
@@ -177,6 +185,7 @@ KNOWN = [
     ("Gelu of float64 through float32", double("Gelu")),
     ("HardSwish of float64 through float32", double("HardSwish")),
     ("logarithm of a sum next to 1", next_to_one),
+    ("logarithm of a sum that cancels", cancelled_sum),
     ("NaN or infinity in windows", odd_elements("LRN", "RoiAlign", "GridSample", "Resize", "Upsample", "LpPool",
                                                 "AveragePool", "ConvTranspose", "Conv")),
     ("NaN or infinity to integers", lambda *row: odd_elements("DynamicQuantizeLinear", "QuantizeLinear", "Cast")(*row)),
