@@ -45,7 +45,7 @@ needs_terminal() { script -qec true /dev/null >/dev/null || skip "script gives n
   has "has a line '...'"
 }
 
-@test "numbers of factors: whole ones exactly, others within a unit of the last digit" {
+@test "numbers of factors: whole ones exactly, others within a unit of the last digit or 0.03 %" {
   copy_runner
   printf '# factors\n$ echo a 0.1234 12 1.50e-03 x\na 0.1235 12 1.51e-03 x\n' >snapshots/near.txt
   gives 0 snapshots/run "$build" near
@@ -57,7 +57,11 @@ needs_terminal() { script -qec true /dev/null >/dev/null || skip "script gives n
   gives 0 snapshots/run "$build" one
   printf '# factors\n$ echo "0.123456789012,2"\n0.12346,2\n' >snapshots/long.txt
   gives 0 snapshots/run "$build" long
-  printf '# factors\n$ echo "0.123456789012,2"\n0.12348,2\n' >snapshots/long.txt
+  printf '# factors\n$ echo "0.123456789012,2"\n0.12349,2\n' >snapshots/long.txt
+  gives 0 snapshots/run "$build" long
+  printf '# factors\n$ echo "1..0.123456789012"\n1..0.12349\n' >snapshots/long.txt
+  gives 0 snapshots/run "$build" long
+  printf '# factors\n$ echo "0.123456789012,2"\n0.12351,2\n' >snapshots/long.txt
   gives 1 snapshots/run "$build" long
   printf '# factors\n$ echo one\ntwo\n' >snapshots/word.txt
   gives 1 snapshots/run "$build" word
