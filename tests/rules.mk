@@ -118,9 +118,9 @@ test-large: $(B)/tests/unit/test_onnx_round_trip $(LINKS) $(B)/models/.made
 test-networks: $(B)/make_networks $(B)/dq-tucker $(B)/dq-report
 	tests/networks $(B)
 
-## test-packages: static program, wheel, bills of materials, Debian packages and container, twice the same bytes, used alone, by pip, in a fresh system and in the image, and on AArch64 under qemu; the tests make all but packages and image; PACKAGES='static aarch64 deb container'
+## test-packages: static program, wheel, bills of materials, Debian packages and container, twice the same bytes, used alone, by pip, in a fresh system and in the image, and on AArch64 under qemu; the tests make all but packages and image; PARTS='static aarch64 deb container'
 test-packages:
-	tests/packages/long $(B) $(PACKAGES)
+	tests/packages/long $(B) $(PARTS)
 
 ## test-saturating: whole networks on a kernel that clips pairs of products, with and without safe pairs
 test-saturating: $(B)/dq-int8 $(B)/dq-run $(B)/dq-report $(SATURATING)

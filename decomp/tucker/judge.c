@@ -38,10 +38,6 @@ static dq_status run(const dq_judge *judge, const dq_graph *graph, dq_runner_fun
   return status;
 }
 
-static bool is_float(const dq_tensor *tensor) {
-  return tensor->type == DQ_F32 || tensor->type == DQ_F16 || tensor->type == DQ_F64;
-}
-
 static float *copy_floats(dq_arena *arena, const dq_tensor *tensor) {
   const int64_t count = dq_tensor_count(tensor);
   float *copy = DQ_NEW_ARRAY(arena, count, float);
@@ -62,7 +58,7 @@ static dq_status store(void *user, int64_t first, int64_t count, const dq_sample
   }
   for (int o = 0; o < judge->outputs; o++) {
     const dq_tensor *output = dq_plan_output(plan, o);
-    if (!is_float(output) || !dq_plan_output_fixed(plan, o)) continue;
+    if (!dq_dtype_is_float(output->type) || !dq_plan_output_fixed(plan, o)) continue;
     float *copy = copy_floats(judge->arena, output);
     if (!copy) return dq_fail_memory(error, (size_t)dq_tensor_count(output) * sizeof *copy);
     judge->kept[picture * judge->outputs + o] = copy;
@@ -91,7 +87,8 @@ static dq_status compare(void *user, int64_t first, int64_t pictures, const dq_s
     for (int64_t i = 0; i < count; i++) {
       if (!isfinite(exact[i])) continue;
       double e = (double)exact[i];
-      d->sum[o] += e, d->square[o] += e * e, d->noise[o] += dq_squared_error(e, dq_tensor_get(output, i));
+      d->sum[o] += e, d->square[o] += e * e,
+          d->noise[o] += dq_squared_error(e, (double)(float)dq_tensor_get(output, i));
       d->count[o]++;
     }
   }

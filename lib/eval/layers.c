@@ -45,12 +45,10 @@ static void forget(kept_value *kept) {
   *kept = (kept_value){0};
 }
 
-static bool is_float(int type) { return type == DQ_F32 || type == DQ_F16 || type == DQ_F64; }
-
 static dq_status store_reference(void *user, const dq_value *value, const dq_tensor *tensor, dq_error *error) {
   compare_job *job = user;
   int layer = job->reference_layer[value->index];
-  if (layer < 0 || !is_float(tensor->type)) return DQ_OK;
+  if (layer < 0 || !dq_dtype_is_float(tensor->type)) return DQ_OK;
   kept_value *kept = &job->kept[layer];
   DQ_TRY(store(job, kept, dq_tensor_count(tensor), error));
   if (tensor->type == DQ_F32) memcpy(kept->values, tensor->data, dq_tensor_bytes(tensor));
@@ -90,7 +88,7 @@ static dq_status follow(compare_job *job, const kept_value *awaited, dq_error *e
 
 static dq_status compare_candidate(void *user, const dq_value *value, const dq_tensor *tensor, dq_error *error) {
   compare_job *job = user;
-  if (!is_float(tensor->type)) return DQ_OK;
+  if (!dq_dtype_is_float(tensor->type)) return DQ_OK;
   // Several values of the reference may stand behind one of the candidate's.
   for (int l = job->candidate_layer[value->index]; l >= 0; l = job->next_layer[l]) {
     DQ_TRY(follow(job, &job->kept[l], error));

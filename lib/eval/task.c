@@ -100,7 +100,7 @@ void dq_task_free(dq_task *task) {
 const char *dq_task_name(const dq_task *task) { return task->name; }
 
 static bool has_no_scores(const dq_tensor *output, int64_t item) {
-  bool floats = output->type == DQ_F32 || output->type == DQ_F16 || output->type == DQ_F64;
+  bool floats = dq_dtype_is_float(output->type);
   int64_t count = dq_item_count(output);
   for (int64_t i = 0; floats && i < count; i++)
     if (dq_is_no_score(dq_tensor_get(output, item * count + i))) return true;

@@ -19,8 +19,8 @@ static pthread_mutex_t turns = PTHREAD_MUTEX_INITIALIZER;
 static bool buffer_is_there; // under `turns`
 
 static bool claim_buffer(void) {
-  if (buffer_is_there) return true;
-  if (!dq_blas_has_space(dq_blas_loaded()->threads > 1 ? dq_blas_loaded()->threads : 1)) return false;
+  if (buffer_is_there || !dq_blas_loaded()->threads) return true; // of OpenBLAS alone
+  if (!dq_blas_has_space(dq_blas_loaded()->threads)) return false;
   double one = 1, square; // the call takes the buffer, before other threads can take that space
   dq_blas_loaded()->cblas_dsyrk(CblasRowMajor, CblasUpper, CblasNoTrans, 1, 1, 1.0, &one, 1, 0.0, &square, 1);
   return buffer_is_there = true;

@@ -71,11 +71,9 @@ static const char *precision_name(int type) {
 
 // ---- Constants ----
 
-static bool is_float(int type) { return type == DQ_F32 || type == DQ_F16 || type == DQ_F64; }
-
 static bool is_weight(int type) {
   int bits = dq_dtype_bits(type);
-  return is_float(type) || (type != DQ_BOOL && bits > 0 && bits <= 16) || type == DQ_I32;
+  return dq_dtype_is_float(type) || (type != DQ_BOOL && bits > 0 && bits <= 16) || type == DQ_I32;
 }
 
 // Elements of types whose size is not known (text) count as no bytes.
@@ -123,7 +121,7 @@ static void count_initializers(analysis *a) {
   for (int i = 0; i < a->graph->initializer_count; i++) {
     const dq_tensor *tensor = a->graph->initializers[i]->constant;
     int64_t count = dq_tensor_count(tensor);
-    if (is_float(tensor->type)) cost->float_parameters = add_clamped(cost->float_parameters, count);
+    if (dq_dtype_is_float(tensor->type)) cost->float_parameters = add_clamped(cost->float_parameters, count);
     cost->parameters = add_clamped(cost->parameters, count);
     cost->parameter_bytes = add_clamped(cost->parameter_bytes, stored_bytes(tensor));
   }

@@ -52,8 +52,7 @@ dq_status dq_weights_find_odd(const dq_graph *graph, dq_arena *arena, dq_odd_wei
   if (!*odd) return dq_fail_memory(error, (size_t)graph->initializer_count * sizeof **odd);
   for (int i = 0; i < graph->initializer_count; i++) {
     const dq_tensor *tensor = graph->initializers[i]->constant;
-    bool is_float = tensor->type == DQ_F32 || tensor->type == DQ_F16 || tensor->type == DQ_F64;
-    if (!is_float || !tensor->data) continue;
+    if (!dq_dtype_is_float(tensor->type) || !tensor->data) continue;
     dq_odd_weight weight = {.name = graph->initializers[i]->name};
     look_at(&weight, tensor);
     if (is_odd(&weight)) (*odd)[(*count)++] = weight;

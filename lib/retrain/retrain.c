@@ -100,7 +100,7 @@ static void fill_noise(dq_plan *plan, uint64_t seed) {
   dq_random random = dq_random_start(seed, 1);
   for (int p = 0; p < dq_plan_input_count(plan); p++) {
     dq_tensor *input = dq_plan_input(plan, p);
-    bool real = input->type == DQ_F32 || input->type == DQ_F16 || input->type == DQ_F64;
+    bool real = dq_dtype_is_float(input->type);
     int64_t count = dq_tensor_count(input);
     for (int64_t i = 0; i < count; i++) dq_tensor_set(input, i, real ? (double)dq_random_normal(&random) : 0);
   }

@@ -122,8 +122,6 @@ static dq_status name_compared(dq_evaluator *evaluator, const dq_graph *graph, d
   return DQ_OK;
 }
 
-static bool is_float(int type) { return type == DQ_F32 || type == DQ_F16 || type == DQ_F64; }
-
 // Lists the features of outputs of few numbers, whose error depends on chance otherwise.
 static void list_features(dq_evaluator *evaluator, const dq_tensor *tensors) {
   static const int64_t FEW = 64, TIMES = 4;
@@ -150,7 +148,7 @@ static dq_status list_outputs(dq_evaluator *evaluator, dq_error *error) {
   for (int o = 0; o < graph->output_count; o++) {
     const dq_value *output = graph->outputs[o];
     const dq_tensor *tensor = &tensors[output->index];
-    if (!output->producer || !is_float(tensor->type) || tensor->rank < 0) continue;
+    if (!output->producer || !dq_dtype_is_float(tensor->type) || tensor->rank < 0) continue;
     evaluator->outputs[evaluator->what.count++] = (dq_evaluated_output){.name = output->name, .position = o};
   }
   DQ_TRY(open_detection(evaluator, tensors, error));
@@ -158,7 +156,7 @@ static dq_status list_outputs(dq_evaluator *evaluator, dq_error *error) {
     dq_evaluated_output *output = &evaluator->outputs[o];
     const dq_value *value = graph->outputs[output->position], *argument = softmax_argument(value);
     const dq_tensor *tensor = argument ? &tensors[argument->index] : NULL;
-    output->before_softmax = !evaluator->detects && tensor && is_float(tensor->type) && tensor->rank >= 0 &&
+    output->before_softmax = !evaluator->detects && tensor && dq_dtype_is_float(tensor->type) && tensor->rank >= 0 &&
                              !has_lost_softmax(evaluator->options.other, output->position);
     if (!output->before_softmax) tensor = &tensors[value->index];
     dq_tensor compared = *tensor;

@@ -330,6 +330,12 @@ static void outputs_of_another_size(void **state) {
       dq_verdict_conclude(&verdict, DQ_VERDICT_OTHER_PICTURES, other, &options, &it->context, it->arena, &error),
       DQ_BAD_INPUT);
   assert_string_equal(error.message, "output 'y' has 512 elements, that of the original has 256");
+  options.data = NULL; // on noise the conversion itself is at fault
+  assert_int_equal(
+      dq_verdict_conclude(&verdict, DQ_VERDICT_OTHER_PICTURES, other, &options, &it->context, it->arena, &error),
+      DQ_UNSUPPORTED);
+  assert_string_equal(error.message, "the converted network does not run as the float one does: output 'y' has 512 "
+                                     "elements, that of the original has 256");
   dq_graph_free(other);
 }
 
