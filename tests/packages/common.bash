@@ -1,7 +1,9 @@
 # Sourced by the checks of tests/packages: TAP.
+failed=0 # whether some result was no pass, for the status at the end
 result() { # result NAME LINES: no lines is a pass
   number=$((number + 1))
   if [[ -z $2 ]]; then echo "ok $number $1"; else
+    failed=1
     echo "not ok $number $1"
     sed 's/^/# /' <<<"$2"
   fi
