@@ -18,7 +18,7 @@ typedef struct bench_options {
   dq_common_options common;
   dq_report_options report;
   const char *reference, *plot, *timeline;
-  int64_t runs, warmup, batch;
+  int64_t runs, blocks, warmup, batch;
   double time_limit;
   bool per_layer, plain;
   dq_option_list shapes, convolutions;
@@ -31,7 +31,7 @@ static const dq_option rows[] = {
      DQ_INTO(bench_options, reference),
      .help = "the model the others' times are compared with (default: the first one)",
      .details = "Models take turns, A B A B, and times are compared within a turn, so that whatever "
-                "slows the machine for a while slows all of them."},
+                "slows the machine for a while slows all of them. From block to block (--blocks) the order changes."},
     {.name = "runs",
      .type = DQ_OPTION_INT,
      .value = "N",
@@ -40,6 +40,17 @@ static const dq_option rows[] = {
      .preset = "50",
      DQ_INTO(bench_options, runs),
      .help = "runs of each model that are measured"},
+    {.name = "blocks",
+     .type = DQ_OPTION_INT,
+     .value = "N",
+     .minimum = 1,
+     .maximum = 1000,
+     DQ_INTO(bench_options, blocks),
+     .help = "blocks that the runs are made in, each with the models elsewhere in memory (default: by --runs)",
+     .details = "The time of a model depends by some percent on where its memory lies. Before each block all models "
+                "are placed anew, and the interval of the time ratio is one over blocks. Without this option there is "
+                "a block for every four runs, at least 12 and at most 100, but none without a run. With --blocks 1 "
+                "models stay where they are, as for a measurement that starts a process for each time anyway."},
     DQ_ROW_TIME_LIMIT(bench_options, time_limit,
                       .help = "measure no longer than this, with fewer runs of each model than --runs (at least one)"),
     {.name = "warmup",
@@ -48,7 +59,7 @@ static const dq_option rows[] = {
      .maximum = 1000000,
      .preset = "5",
      DQ_INTO(bench_options, warmup),
-     .help = "runs before that"},
+     .help = "runs before that, and up to as many before each further block, as long as 5 ms have not passed"},
     {.name = "per-layer",
      .type = DQ_OPTION_FLAG,
      DQ_INTO(bench_options, per_layer),
@@ -142,6 +153,7 @@ static const dq_table_layout layer_layout = {"layers", "Steps", layer_columns, D
 
 static const dq_column run_columns[] = {
     {"runs", "Runs of each model", DQ_COLUMN_INT, NULL, 0, 0, 0},
+    {"blocks", "Blocks", DQ_COLUMN_INT, NULL, 0, 0, 0},
     {"threads", "Threads", DQ_COLUMN_INT, NULL, 0, 0, 0},
     {"batch", "Batch", DQ_COLUMN_INT, NULL, 0, 0, 0},
     {"peak_bytes", "Peak memory of the process", DQ_COLUMN_BYTES, NULL, 0, 0, 0},
@@ -160,7 +172,7 @@ typedef struct bench {
   dq_bench_model *models;
   int count;
   dq_peaks peaks; // with per_layer
-  int64_t rounds;
+  dq_blocks made;
 } bench;
 
 static void put_ms(dq_table *table, const char *column, double seconds) {
@@ -176,30 +188,31 @@ static void put_speed(dq_table *table, int64_t macs, double seconds) {
   if (macs > 0 && seconds > 0) put_giga(table, "gmacs_per_second", (double)macs / seconds);
 }
 
-// `steady`: the times of model m.
-static dq_status put_ratio(dq_table *table, const bench *b, int m, bool steady, dq_error *error) {
+// `spread`: of the times of model m.
+static dq_status put_ratio(dq_table *table, const bench *b, int m, const dq_spread *spread, dq_error *error) {
   if (m == 0) {
     dq_table_put_text(table, "verdict", "reference");
     return DQ_OK;
   }
   dq_time_ratio ratio;
-  DQ_TRY(dq_time_ratio_of(&ratio, b->models[m].times, b->models[0].times, b->rounds, error));
+  DQ_TRY(dq_block_ratio_of(&ratio, b->models[m].times, b->models[0].times, &b->made, error));
   dq_table_put_real(table, "ratio", ratio.median);
   dq_table_put_real(table, "ratio_low", ratio.low);
   dq_table_put_real(table, "ratio_high", ratio.high);
   dq_table_put_real(table, "ratio_level", 100 * ratio.level);
   dq_spread reference;
-  DQ_TRY(dq_spread_of(&reference, b->models[0].times, b->rounds, error));
+  DQ_TRY(dq_spread_of(&reference, b->models[0].times, b->made.rounds, error));
   char verdict[64];
-  steady = steady && !dq_spread_doubt(&reference);
-  dq_table_put_text(table, "verdict", dq_time_verdict(&ratio, b->rounds, steady, verdict, sizeof verdict));
+  bool unsteady = dq_spread_doubt(spread) || dq_spread_doubt(&reference);
+  unsteady = unsteady && b->made.rounds >= DQ_STEADY_RUNS; // of fewer the column says it
+  dq_table_put_text(table, "verdict", dq_time_verdict(&ratio, b->made.count, unsteady, verdict, sizeof verdict));
   return DQ_OK;
 }
 
 static dq_status put_model(dq_table *table, const bench *b, int m, const dq_context *context, dq_error *error) {
   const dq_bench_model *model = &b->models[m];
   dq_spread spread;
-  DQ_TRY(dq_spread_of(&spread, model->times, b->rounds, error));
+  DQ_TRY(dq_spread_of(&spread, model->times, b->made.rounds, error));
   dq_table_row(table);
   dq_table_put_text(table, "model", b->subjects[m].path);
   dq_table_put_text(table, "convolutions", b->ways[m]);
@@ -209,11 +222,11 @@ static dq_status put_model(dq_table *table, const bench *b, int m, const dq_cont
   put_ms(table, "deviation_ms", spread.deviation);
   put_speed(table, model->macs, spread.median);
   const char *doubt = dq_spread_doubt(&spread);
-  if (b->count > 1) DQ_TRY(put_ratio(table, b, m, !doubt, error));
+  if (b->count > 1) DQ_TRY(put_ratio(table, b, m, &spread, error));
   put_ms(table, "load_ms", model->load_time);
   put_ms(table, "plan_ms", model->plan_time);
   put_ms(table, "pack_ms", model->pack_time);
-  if (b->options->warmup) put_ms(table, "warmup_ms", model->warmup_time);
+  if (b->options->warmup) put_ms(table, "warmup_ms", model->first_time);
   dq_plan_memory memory = dq_plan_memory_of(model->session.plan);
   dq_table_put_int(table, "activation_bytes", (int64_t)dq_schedule_bytes(model->session.schedule));
   dq_table_put_int(table, "workspace_bytes", (int64_t)memory.workspace);
@@ -289,7 +302,8 @@ static dq_status report_times(bench *b, dq_report *report, const dq_context *con
   getrusage(RUSAGE_SELF, &usage);
   dq_table *record = dq_report_table(report, &run_layout);
   dq_table_row(record);
-  dq_table_put_int(record, "runs", b->rounds);
+  dq_table_put_int(record, "runs", b->made.rounds);
+  dq_table_put_int(record, "blocks", b->made.count);
   dq_table_put_int(record, "threads", dq_pool_threads(context->pool));
   dq_table_put_int(record, "batch", options->batch);
   dq_table_put_int(record, "peak_bytes", (int64_t)usage.ru_maxrss * 1024); // Linux counts in kB
@@ -324,15 +338,16 @@ static dq_status list_subjects(bench *b, dq_arena *arena, dq_error *error) {
 static dq_status measure(const bench_options *options, const dq_context *context, dq_arena *arena, dq_error *error) {
   bench b = {.options = options};
   DQ_TRY(list_subjects(&b, arena, error));
-  dq_bench_options settings = {.runs = options->runs,
-                               .warmup = options->warmup,
-                               .time_limit = options->time_limit,
+  dq_bench_options settings = {.turns = {.rounds = options->runs,
+                                         .warmup = options->warmup,
+                                         .blocks = options->blocks,
+                                         .time_limit = options->time_limit},
                                .per_layer = options->per_layer,
                                .plain = options->plain,
                                .timeline_runs = options->timeline ? TIMELINE_RUNS : 0};
   DQ_TRY(dq_read_shapes(&options->shapes, NULL, options->batch, arena, &settings.shapes, error));
   if (options->per_layer) DQ_TRY(dq_measure_peaks(&b.peaks, context, error));
-  dq_status status = dq_bench_run(b.models, b.subjects, b.count, &settings, &b.rounds, context, arena, error);
+  dq_status status = dq_bench_run(b.models, b.subjects, b.count, &settings, &b.made, context, arena, error);
   dq_report *report = status == DQ_OK ? dq_report_new("dq-bench", 1, "Time of one run") : NULL;
   if (status == DQ_OK) status = report_times(&b, report, context, error);
   if (status == DQ_OK && options->plot) status = plot(&b, arena, error);
@@ -354,18 +369,14 @@ const dq_command dq_verb_bench = {
     .summary = "times models fairly",
     .usage = "MODEL... [--vs MODEL] [options]",
     .description =
-        "Runs every model on random numbers in -1...1 from --seed (integer inputs: zeros) and "
-        "tells "
-        "median, least time, 95th percentile and standard deviation, multiply-accumulates per "
-        "second, "
-        "the time to load and to plan, and memory. Several models take turns; each is compared "
-        "with "
-        "the reference run by run, and the ratio comes with its confidence interval of at least 95 %. When the "
-        "interval holds 1 the command says that it cannot tell, and when the times of either model scatter or drift "
-        "too "
-        "much that they are not steady: 'faster (unsteady)'. Fewer than 6 runs are too few for 95 %: the interval is "
-        "then from the least to the largest "
-        "ratio, Level is the probability that it holds the median, and the verdict says no more than what was seen.",
+        "Runs every model on random numbers in -1...1 from --seed (integer inputs: zeros) and tells median, least "
+        "time, 95th percentile and standard deviation, multiply-accumulates per second, the time to load and to plan, "
+        "and memory. Several models take turns, in blocks with other places in memory; each is compared with the "
+        "reference run by run, and the ratio comes with its confidence interval over blocks of at least 97 %. When "
+        "the interval holds 1 the command says that it cannot tell, and when the times of either model scatter or "
+        "drift too much that they are not steady: 'faster (unsteady)'. Fewer than 7 blocks are too few for 97 %: the "
+        "interval is then from the least to the largest ratio of a block, Level is the probability that it holds the "
+        "median, and the verdict says no more than what was seen.",
     .examples = "# where the time goes\n"
                 "dq-bench model.onnx --per-layer\n"
                 "# is the quantized model faster on one thread?\n"

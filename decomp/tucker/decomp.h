@@ -64,8 +64,8 @@ typedef struct dq_tucker_layer {
   double energy_out, energy_in; // dq_mode_energy at the ranks, 0 to 1
   double error;                 // relative error of the stored factors in the Frobenius norm
   double time_before, time_after; // seconds of the layer alone, with never_slower; 0: not measured
-  double time_ratio, time_most;   // median of the ratios after / before, measured in turns, and the upper end of its
-                                  // confidence interval of at least 95 % (dq_time_ratio)
+  double time_ratio, time_most;   // time ratio after / before, measured in turns, and the upper end of its confidence
+                                  // interval of at least 97 % (dq_block_ratio_of)
   double response_error;          // with data: share (0 to 1) of the variance of the responses that is missed; else 0
   // Names of the nodes that replaced the layer and of their weights, in the order tucker_in, tucker_core, tucker_out;
   // NULL where a mode stays whole, and all NULL for a layer that stays as it is.

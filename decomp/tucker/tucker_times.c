@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 
 static const int64_t MOST_BYTES = (int64_t)1 << 28; // of two more models in memory
-enum { ROUNDS = 31, WARM_UP = 3 };
+enum { ROUNDS = 32, WARM_UP = 3 };
 static const double LONGEST = 1; // seconds for all rounds but the first
 
 const char *dq_tucker_unchanged(const dq_tucker_report *report) {
@@ -28,14 +28,15 @@ static int64_t bytes_of(const char *path) {
 
 static dq_status time_both(dq_tucker_times *times, const dq_bench_subject files[2], const dq_shape_request *shapes,
                            const dq_context *context, dq_arena *arena, dq_error *error) {
-  dq_bench_options options = {.runs = ROUNDS, .warmup = WARM_UP, .time_limit = LONGEST};
+  dq_bench_options options = {.turns = {.rounds = ROUNDS, .warmup = WARM_UP, .time_limit = LONGEST}};
   dq_bench_model models[2] = {0};
   dq_spread spreads[2];
-  int64_t rounds = 0;
+  dq_blocks made;
   if (shapes) options.shapes = *shapes;
-  dq_status status = dq_bench_run(models, files, 2, &options, &rounds, context, arena, error);
-  for (int i = 0; status == DQ_OK && i < 2; i++) status = dq_spread_of(&spreads[i], models[i].times, rounds, error);
-  if (status == DQ_OK) status = dq_time_ratio_of(&times->ratio, models[1].times, models[0].times, rounds, error);
+  dq_status status = dq_bench_run(models, files, 2, &options, &made, context, arena, error);
+  for (int i = 0; status == DQ_OK && i < 2; i++)
+    status = dq_spread_of(&spreads[i], models[i].times, made.rounds, error);
+  if (status == DQ_OK) status = dq_block_ratio_of(&times->ratio, models[1].times, models[0].times, &made, error);
   dq_bench_close(models, 2);
   DQ_TRY(status);
   times->before = spreads[0].median, times->after = spreads[1].median;
@@ -54,7 +55,7 @@ dq_status dq_tucker_time_files(dq_tucker_times *times, const dq_tucker_report *r
   dq_status status = arena ? time_both(times, files, shapes, context, arena, error) : dq_fail_memory(error, 0);
   dq_arena_free(arena);
   DQ_TRY(status);
-  if (times->ratio.low > 1 && times->ratio.level >= DQ_TIME_LEVEL)
+  if (times->ratio.low > 1 && times->ratio.level >= DQ_BLOCK_LEVEL)
     dq_message(context, DQ_WARNING, "the whole model became slower: it takes %.2f times as long", times->ratio.median);
   return DQ_OK;
 }

@@ -8,7 +8,6 @@
 #include <sys/mman.h>
 
 #include "lib/base/poison.h"
-#include "lib/base/random.h"
 #include "lib/base/sizes.h"
 
 enum {
@@ -17,14 +16,15 @@ enum {
   ALIGNMENT = 64,
   HUGE_BYTES = 2 * 1024 * 1024,  // of a page that needs one entry instead of 512 to be found
   MAPPED_BYTES = 2 * HUGE_BYTES, // and more: straight from the kernel, whose pages are zero when they are first used
+  SCATTER_BYTES = 4 * 1024,      // of a page: as far as addresses decide on the places in a cache of level 1
 };
 
 typedef struct block {
   struct block *next;
   char *data;
   size_t used, size;
-  void *mapped; // what the kernel gave, with `data` in it; NULL: `data` comes from the heap
-  size_t mapped_size;
+  void *given;        // what the kernel or the heap gave, with `data` in it
+  size_t mapped_size; // bytes that the kernel gave; 0: they come from the heap
 } block;
 
 struct dq_arena {
@@ -35,6 +35,7 @@ struct dq_arena {
   block *only_list; // `large` of a new arena
   size_t bytes;
   dq_budget *budget;
+  dq_random *scatter; // NULL: blocks begin where they are given
   bool exhausted;
 };
 
@@ -49,11 +50,13 @@ dq_arena *dq_arena_new(dq_budget *budget) {
 
 dq_arena *dq_arena_beside(const dq_arena *other) { return dq_arena_new(other->budget); }
 
+void dq_arena_scatter(dq_arena *arena, dq_random *places) { arena->scatter = places; }
+
 static void free_block(dq_arena *arena, block *old) {
   dq_budget_release(arena->budget, old->size);
   dq_unpoison(old->data, old->size);
-  if (old->mapped) (void)munmap(old->mapped, old->mapped_size);
-  else free(old->data);
+  if (old->mapped_size) (void)munmap(old->given, old->mapped_size);
+  else free(old->given);
   free(old);
 }
 
@@ -75,28 +78,32 @@ void dq_arena_free(dq_arena *arena) {
 
 // Pages of zeros that begin where a huge page begins. The kernel clears a page when it is first written, by the thread
 // that writes, so the threads of a loop share what one memset would do alone.
-static bool map_pages(block *fresh, size_t size) {
-  if (!dq_add_size(size, HUGE_BYTES, &fresh->mapped_size)) return false;
-  void *pages = mmap(NULL, fresh->mapped_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+static bool map_pages(block *fresh, size_t size, size_t skipped) {
+  size_t mapped;
+  if (!dq_add_size(size + skipped, HUGE_BYTES, &mapped)) return false;
+  void *pages = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (pages == MAP_FAILED) return false;
-  fresh->mapped = pages;
-  fresh->data = (char *)dq_round_up((uintptr_t)pages, HUGE_BYTES);
+  fresh->given = pages;
+  fresh->mapped_size = mapped;
+  char *aligned = (char *)dq_round_up((uintptr_t)pages, HUGE_BYTES);
   // Whole huge pages only, so that nothing more is taken; where there are none, nothing changes.
-  (void)madvise(fresh->data, size / HUGE_BYTES * HUGE_BYTES, MADV_HUGEPAGE);
+  (void)madvise(aligned, size / HUGE_BYTES * HUGE_BYTES, MADV_HUGEPAGE);
+  fresh->data = aligned + skipped;
   return true;
 }
 
-static bool allocate_heap(block *fresh, size_t size) {
-  void *data = NULL;
-  if (posix_memalign(&data, ALIGNMENT, size)) return false;
-  fresh->data = data;
+static bool allocate_heap(block *fresh, size_t size, size_t skipped) {
+  if (posix_memalign(&fresh->given, ALIGNMENT, size + skipped)) return false;
+  fresh->data = (char *)fresh->given + skipped;
   return true;
 }
 
 static block *new_block(dq_arena *arena, size_t size) {
   if (!dq_budget_reserve(arena->budget, size)) return NULL;
+  const size_t skipped =
+      arena->scatter ? ALIGNMENT * (size_t)dq_random_below(arena->scatter, SCATTER_BYTES / ALIGNMENT) : 0;
   block *fresh = calloc(1, sizeof *fresh);
-  if (!fresh || !(size < MAPPED_BYTES ? allocate_heap(fresh, size) : map_pages(fresh, size))) {
+  if (!fresh || !(size < MAPPED_BYTES ? allocate_heap(fresh, size, skipped) : map_pages(fresh, size, skipped))) {
     dq_budget_release(arena->budget, size);
     free(fresh);
     return NULL;
@@ -166,7 +173,7 @@ void *dq_arena_alloc(dq_arena *arena, size_t bytes) {
   from->used += rounded + DQ_REDZONE;
   arena->bytes += rounded;
   dq_unpoison(memory, bytes);
-  return from->mapped ? memory : memset(memory, 0, bytes);
+  return from->mapped_size ? memory : memset(memory, 0, bytes);
 }
 
 void *dq_arena_array(dq_arena *arena, size_t count, size_t size) {

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "lib/base/budget.h"
+#include "lib/base/random.h"
 
 typedef struct dq_arena dq_arena;
 
@@ -31,6 +32,11 @@ void *dq_arena_copy(dq_arena *arena, const void *data, size_t bytes);
 // Frees one allocation of 4 KiB or more before the arena is freed. Smaller allocations, and memory that is not of this
 // arena, stay as they are. The time does not depend on the number of allocations.
 void dq_arena_release(dq_arena *arena, const void *memory);
+
+// From now on blocks of memory begin up to 4 KiB behind where they would, as `places` draws, in units of 64 bytes that
+// do not count against the budget, so that what is allocated lies elsewhere than in another arena that was filled in
+// the same way. `places` is used until the next call; NULL: blocks begin where the system gives them, as at first.
+void dq_arena_scatter(dq_arena *arena, dq_random *places);
 
 // Bytes that are allocated at present.
 size_t dq_arena_bytes(const dq_arena *arena);

@@ -62,7 +62,7 @@ static void choose(dq_plan *plan, const dq_binding *binding) {
     if (record && !record->withdrawn) step->choice = record->choice;
     others += !dq_choice_is_usual(&step->choice);
   }
-  if (others)
+  if (others && !(binding && binding->places))
     dq_message(plan->context, DQ_DETAIL, "%d of %d steps have another choice than the usual one, by wisdom", others,
                plan->step_count);
 }
@@ -159,6 +159,7 @@ static dq_status bind(dq_plan *plan, const dq_binding *binding, dq_error *error)
   plan->tensors = DQ_NEW_ARRAY(plan->arena, values, dq_tensor);
   plan->tapped = DQ_NEW_ARRAY(plan->arena, values, bool);
   plan->packing = dq_context_arena(plan->context);
+  if (binding && plan->packing) dq_arena_scatter(plan->packing, binding->places);
   if (!plan->tensors || !plan->tapped || !plan->packing)
     return dq_fail_memory(error, (size_t)values * sizeof *plan->tensors);
   plan->lent = binding && binding->lent;
@@ -166,9 +167,11 @@ static dq_status bind(dq_plan *plan, const dq_binding *binding, dq_error *error)
   load_tensors(plan, NULL);
   choose(plan, binding);
   DQ_TRY(pack_and_give_back(plan, binding ? binding->spent : NULL, error));
-  report_misfits(plan);
+  if (!binding || !binding->places) report_misfits(plan);
   DQ_TRY(allocate(plan, error));
   if (!plan->lent) dq_plan_place_values(plan);
+  dq_arena_scatter(plan->arena, NULL); // binding->places may be gone when a run allocates
+  dq_arena_scatter(plan->packing, NULL);
   return DQ_OK;
 }
 
@@ -176,6 +179,7 @@ dq_status dq_plan_bind(dq_plan **result, const dq_schedule *schedule, const dq_b
                        const dq_context *context, dq_error *error) {
   *result = NULL;
   dq_arena *arena = dq_context_arena(context);
+  if (binding && arena) dq_arena_scatter(arena, binding->places);
   dq_plan *plan = arena ? DQ_NEW(arena, dq_plan) : NULL;
   if (!plan) {
     dq_arena_free(arena);

@@ -4,6 +4,7 @@
 #ifndef DQ_EXEC_PLAN_H
 #define DQ_EXEC_PLAN_H
 
+#include "lib/base/random.h"
 #include "lib/schedule/schedule.h"
 #include "lib/wisdom/wisdom.h"
 
@@ -29,6 +30,9 @@ typedef struct dq_binding {
   dq_graph *spent;
   bool lent; // the caller lends memory for each run (dq_plan_lend); the plan allocates neither block nor workspace
   const dq_step_choice *choices; // [steps]: how each step is computed; NULL: as the wisdom of the context says
+  // Draws where in memory the plan lies, as the time of a step depends by some percent on that; for a schedule that was
+  // bound before, so that no messages are repeated. NULL: where the system puts it.
+  dq_random *places;
 } dq_binding;
 
 // Binds a schedule to the processor and the threads of the context. The schedule, its graph and the context must

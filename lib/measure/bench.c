@@ -1,4 +1,4 @@
-// Models run in turns.
+// Models opened, run in turns, and looked into.
 #include "lib/measure/bench.h"
 
 #include <string.h>
@@ -12,6 +12,7 @@
 static dq_status load_model(dq_bench_model *model, const dq_bench_subject *subject, const dq_context *context,
                             dq_error *error) {
   double start = dq_seconds();
+  model->path = subject->path;
   DQ_TRY(dq_model_open(&model->graph, subject->path, context, error));
   model->load_time = dq_seconds() - start;
   return DQ_OK;
@@ -32,11 +33,11 @@ static dq_status check_names(dq_bench_model *models, const dq_bench_subject *sub
 static dq_status open_model(dq_bench_model *model, const dq_bench_subject *subject, const dq_bench_options *options,
                             const dq_context *context, dq_arena *arena, dq_error *error) {
   double loaded = dq_seconds();
-  dq_session_options session = {.shapes = options->shapes,
-                                .plain = options->plain,
-                                .convolutions = subject->convolutions,
-                                .convolution_count = subject->convolution_count};
-  dq_status status = dq_session_open(&model->session, model->graph, &session, context, error);
+  model->options = (dq_session_options){.shapes = options->shapes,
+                                        .plain = options->plain,
+                                        .convolutions = subject->convolutions,
+                                        .convolution_count = subject->convolution_count};
+  dq_status status = dq_session_open(&model->session, model->graph, &model->options, context, error);
   model->plan_time = dq_seconds() - loaded;
   if (status == DQ_OK) model->pack_time = dq_plan_packing_time(model->session.plan);
   dq_cost cost;
@@ -44,37 +45,22 @@ static dq_status open_model(dq_bench_model *model, const dq_bench_subject *subje
   if (status == DQ_OK) status = dq_feed_make(&model->inputs, model->session.plan, context, arena, error);
   if (status != DQ_OK) return dq_error_prefix(error, status, "%s", subject->path);
   model->macs = cost.macs_complete ? cost.macs : -1;
-  model->times = DQ_NEW_ARRAY(arena, options->runs, double);
-  return model->times ? DQ_OK : dq_fail_memory(error, (size_t)options->runs * sizeof(double));
+  model->times = DQ_NEW_ARRAY(arena, options->turns.rounds, double);
+  return model->times ? DQ_OK : dq_fail_memory(error, (size_t)options->turns.rounds * sizeof(double));
 }
 
-static dq_status run_once(dq_bench_model *model, double *seconds, dq_error *error) {
-  dq_feed(model->session.plan, model->inputs);
-  double start = dq_seconds();
-  DQ_TRY(dq_plan_run(model->session.plan, error));
-  *seconds = dq_seconds() - start;
-  return DQ_OK;
-}
-
-static dq_status run_turns(dq_bench_model *models, const dq_bench_subject *subjects, int count,
-                           const dq_bench_options *options, int64_t *rounds, const dq_context *context,
-                           dq_error *error) {
-  double start = 0;
-  *rounds = 0;
-  for (int64_t round = -options->warmup; round < options->runs; round++) {
-    if (round == 0) start = dq_seconds();
-    if (round > 0 && options->time_limit > 0 && dq_seconds() - start > options->time_limit) break;
-    for (int m = 0; m < count; m++) {
-      DQ_TRY(dq_check_stop(context, error));
-      double seconds = 0;
-      dq_status status = run_once(&models[m], &seconds, error);
-      if (status != DQ_OK) return dq_error_prefix(error, status, "%s", subjects[m].path);
-      if (round == -options->warmup) models[m].warmup_time = seconds;
-      if (round >= 0) models[m].times[round] = seconds;
-    }
-    if (round >= 0) *rounds = round + 1;
-    dq_progress(context, "timing", round + options->warmup + 1, options->warmup + options->runs);
-  }
+static dq_status run_turns(dq_bench_model *models, int count, const dq_bench_options *options, dq_blocks *made,
+                           const dq_context *context, dq_arena *arena, dq_error *error) {
+  dq_timed_plan *plans = DQ_NEW_ARRAY(arena, count, dq_timed_plan);
+  if (!plans) return dq_fail_memory(error, (size_t)count * sizeof *plans);
+  for (int m = 0; m < count; m++)
+    plans[m] = (dq_timed_plan){.name = models[m].path,
+                               .session = &models[m].session,
+                               .options = &models[m].options,
+                               .inputs = models[m].inputs,
+                               .times = models[m].times};
+  DQ_TRY(dq_blocks_run(made, plans, count, &options->turns, context, arena, error));
+  for (int m = 0; m < count; m++) models[m].first_time = plans[m].first;
   return DQ_OK;
 }
 
@@ -112,9 +98,9 @@ static dq_status time_layers(dq_bench_model *model, int64_t rounds, const dq_con
   if (!times) return dq_fail_memory(error, (size_t)steps * sizeof *times);
   dq_plan_set_timing(plan, true);
   for (int64_t round = 0; round < rounds; round++) {
-    double whole;
     DQ_TRY(dq_check_stop(context, error));
-    DQ_TRY(run_once(model, &whole, error));
+    dq_feed(plan, model->inputs);
+    DQ_TRY(dq_plan_run(plan, error));
     for (int s = 0; s < steps; s++) {
       int64_t nanoseconds = 0;
       dq_plan_step(plan, s, &nanoseconds);
@@ -151,15 +137,15 @@ static dq_status look_inside(dq_bench_model *model, const dq_bench_options *opti
 }
 
 dq_status dq_bench_run(dq_bench_model *models, const dq_bench_subject *subjects, int count,
-                       const dq_bench_options *options, int64_t *rounds, const dq_context *context, dq_arena *arena,
+                       const dq_bench_options *options, dq_blocks *made, const dq_context *context, dq_arena *arena,
                        dq_error *error) {
   memset(models, 0, (size_t)count * sizeof *models);
   for (int m = 0; m < count; m++) DQ_TRY(load_model(&models[m], &subjects[m], context, error));
   DQ_TRY(check_names(models, subjects, count, options, arena, error));
   for (int m = 0; m < count; m++) DQ_TRY(open_model(&models[m], &subjects[m], options, context, arena, error));
-  DQ_TRY(run_turns(models, subjects, count, options, rounds, context, error));
+  DQ_TRY(run_turns(models, count, options, made, context, arena, error));
   for (int m = 0; m < count; m++) {
-    dq_status status = look_inside(&models[m], options, *rounds, context, arena, error);
+    dq_status status = look_inside(&models[m], options, made->rounds, context, arena, error);
     if (status != DQ_OK) return dq_error_prefix(error, status, "%s", subjects[m].path);
   }
   return DQ_OK;

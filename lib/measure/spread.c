@@ -1,13 +1,9 @@
 // Statistics of times.
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/measure/bench.h"
-
-enum { STEADY_RUNS = 5 }; // fewer cannot be called steady
+#include "lib/measure/spread.h"
 
 static int ascending(const void *a, const void *b) {
   double left = *(const double *)a, right = *(const double *)b;
@@ -59,7 +55,7 @@ dq_status dq_spread_of(dq_spread *spread, const double *values, int64_t count, d
 }
 
 const char *dq_spread_doubt(const dq_spread *spread) {
-  if (spread->count < STEADY_RUNS) return "too few runs to tell";
+  if (spread->count < DQ_STEADY_RUNS) return "too few runs to tell";
   if (spread->p95 > 1.25 * spread->median) return "the slowest runs take over 25 % more than the median";
   if (spread->drift > 1.1 || spread->drift < 1 / 1.1)
     return "the later half of the runs differs by over 10 % from the earlier";
@@ -95,14 +91,4 @@ dq_status dq_time_ratio_of(dq_time_ratio *ratio, const double *values, const dou
                            .level = level};
   free(sorted);
   return DQ_OK;
-}
-
-const char *dq_time_verdict(const dq_time_ratio *ratio, int64_t runs, bool steady, char *text, size_t size) {
-  const char *side = ratio->high < 1 ? "faster" : ratio->low > 1 ? "slower" : NULL;
-  const char *doubt = steady || runs < STEADY_RUNS ? "" : " (unsteady)";
-  if (!side) snprintf(text, size, "cannot tell");
-  else if (ratio->level >= DQ_TIME_LEVEL) snprintf(text, size, "%s%s", side, doubt);
-  else if (runs == 1) snprintf(text, size, "%s in one run", side);
-  else snprintf(text, size, "%s in all %" PRId64 " runs%s", side, runs, doubt);
-  return text;
 }

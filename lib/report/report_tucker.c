@@ -83,10 +83,10 @@ void dq_report_tucker(dq_report *facts, const dq_tucker_report *report, const dq
     dq_report_add_note(facts, "multiply-accumulates %+.1f %%", percent_more(before->macs, after->macs));
   const dq_time_ratio *ratio = &times->ratio;
   if (times->before <= 0) return;
-  if (ratio->level >= DQ_TIME_LEVEL)
+  if (ratio->level >= DQ_BLOCK_LEVEL)
     dq_report_add_note(facts, "%.2f times the time (%.2f to %.2f)", ratio->median, ratio->low, ratio->high);
   else
     dq_report_add_note(facts,
-                       "%.2f times the time (%.2f to %.2f, which holds the median with %.1f %% only: too few runs)",
+                       "%.2f times the time (%.2f to %.2f, which holds the median with %.1f %% only: too few blocks)",
                        ratio->median, ratio->low, ratio->high, 100 * ratio->level);
 }

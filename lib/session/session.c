@@ -21,14 +21,15 @@ static dq_status make_schedule(dq_session *session, const dq_session_options *op
   return dq_schedule_new(&session->schedule, session->copy, shapes, context, error);
 }
 
-static dq_status bind(dq_session *session, const dq_session_options *options, const dq_context *context,
-                      dq_error *error) {
-  dq_binding binding = {0};
+static dq_status bind(dq_session *session, const dq_session_options *options, dq_random *places,
+                      const dq_context *context, dq_error *error) {
+  dq_binding binding = {.places = places};
   if (options)
     binding = (dq_binding){.convolutions = options->convolutions,
                            .convolution_count = options->convolution_count,
                            .spent = options->spent,
-                           .lent = options->lent};
+                           .lent = options->lent,
+                           .places = places};
   DQ_TRY(dq_plan_bind(&session->plan, session->schedule, &binding, context, error));
   for (int i = 0; options && i < options->tap_count; i++) dq_plan_tap(session->plan, options->taps[i]);
   return DQ_OK;
@@ -46,9 +47,16 @@ dq_status dq_session_schedule(dq_session *session, const dq_graph *graph, const 
 dq_status dq_session_open(dq_session *session, const dq_graph *graph, const dq_session_options *options,
                           const dq_context *context, dq_error *error) {
   DQ_TRY(dq_session_schedule(session, graph, options, context, error));
-  dq_status status = bind(session, options, context, error);
+  dq_status status = bind(session, options, NULL, context, error);
   if (status != DQ_OK) dq_session_close(session);
   return status;
+}
+
+dq_status dq_session_bind_again(dq_session *session, const dq_session_options *options, dq_random *places,
+                                const dq_context *context, dq_error *error) {
+  dq_plan_free(session->plan);
+  session->plan = NULL;
+  return bind(session, options, places, context, error);
 }
 
 void dq_session_close(dq_session *session) {

@@ -32,6 +32,11 @@ dq_status dq_session_open(dq_session *session, const dq_graph *graph, const dq_s
 // weight is packed.
 dq_status dq_session_schedule(dq_session *session, const dq_graph *graph, const dq_session_options *options,
                               const dq_context *context, dq_error *error);
+// Frees the plan and binds the schedule again, at another place in memory, which `places` draws. `options` are those of
+// the session, without `spent`. No message of the first binding is repeated. After a failure session->plan is NULL.
+// Statuses as dq_plan_bind.
+dq_status dq_session_bind_again(dq_session *session, const dq_session_options *options, dq_random *places,
+                                const dq_context *context, dq_error *error);
 void dq_session_close(dq_session *session); // allowed on a zeroed struct
 
 #endif

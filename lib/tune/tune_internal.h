@@ -50,6 +50,7 @@ typedef struct dq_tuner {
   int *task_of;            // [step_count]; -1: none
   dq_step_choice *choices; // [step_count], of the plan that dq_tuner_bind makes
   dq_conv_setting setting;
+  dq_random places;     // of plans in memory
   dq_cost_model *model; // of the search
   const dq_tune_options *options;
   const dq_context *context;

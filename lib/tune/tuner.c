@@ -6,8 +6,11 @@
 #include "lib/measure/feed.h"
 #include "lib/tune/tune_internal.h"
 
+enum { PURPOSE = 4 }; // of random numbers
+
 static dq_status bind(dq_tuner *tuner, dq_plan **plan, dq_error *error) {
-  const dq_binding binding = {.convolutions = &tuner->setting, .convolution_count = 1, .choices = tuner->choices};
+  const dq_binding binding = {
+      .convolutions = &tuner->setting, .convolution_count = 1, .choices = tuner->choices, .places = &tuner->places};
   DQ_TRY(dq_plan_bind(plan, tuner->session.schedule, &binding, tuner->context, error));
   dq_plan_set_timing(*plan, true);
   dq_plan_set_clock(*plan, tuner->clock);
@@ -163,6 +166,7 @@ dq_status dq_tuner_open(dq_tuner *tuner, const dq_graph *graph, const dq_tune_op
   const int threads = dq_pool_threads(context->pool);
   tuner->clock = threads > 1 ? dq_nanoseconds : dq_thread_nanoseconds;
   tuner->rounds.patience = DQ_TUNE_PATIENCE;
+  tuner->places = dq_random_start(context->seed, PURPOSE);
   if (threads > 1 && threads <= dq_processors()) DQ_TRY(open_waits(tuner, error));
   tuner->setting.algorithm = options->any_sums ? DQ_CONV_AUTO : DQ_CONV_SAME_BITS;
   DQ_TRY(dq_session_schedule(&tuner->session, graph, &session, context, error));

@@ -10,17 +10,43 @@ load common
   has "half.onnx"
 }
 
-# An interval says how sure it is, and few runs are not said to be more.
+# An interval says how sure it is, and few blocks are not said to be more.
 @test "levels of intervals" {
   convert amp "$models/small.onnx" half.onnx >/dev/null
-  for runs in 1 3 5 6 16 31; do
-    gives 0 dq-bench half.onnx --vs "$models/small.onnx" --runs $runs --csv $runs.csv
-    column=$(head -1 $runs.csv | tr , '\n' | grep -n '^ratio_level$' | cut -d: -f1)
-    awk -F, -v at="$column" '/^half/ { printf "%.2f ", $at }' $runs.csv >>levels
-    grep -qE '^half.*,(cannot tell|(faster|slower)( in one run| in all [35] runs)?( .unsteady.)?),' $runs.csv
+  for runs in 1 3 5 6 16 50 "50 --blocks 8" "3 --blocks 8" "50 --blocks 1"; do
+    gives 0 dq-bench half.onnx --vs "$models/small.onnx" --runs $runs --csv a.csv
+    column=$(head -1 a.csv | tr , '\n' | grep -n '^ratio_level$' | cut -d: -f1)
+    awk -F, -v at="$column" '/^half/ { printf "%.2f ", $at }' a.csv >>levels
+    grep -qE '^half.*,(cannot tell|(faster|slower)( in one block| in all [356] blocks)?( .unsteady.)?),' a.csv
+    if [[ $runs == [1356] || $runs == *1 ]]; then run -1 grep -E ',(faster|slower)( .unsteady.)?,' a.csv; fi
   done
-  [ "$(cat levels)" = "0.00 75.00 93.75 96.88 97.87 97.06 " ]
-  run -1 grep -E ',(faster|slower)( .unsteady.)?,' 1.csv 3.csv 5.csv
+  [ "$(cat levels)" = "0.00 75.00 93.75 96.88 97.31 97.31 97.66 75.00 0.00 " ]
+}
+
+# By the level 2.7 % of such comparisons are decided, on a busy machine as well; by an interval over the runs of plans that
+# stay where they are in memory 45 % were on a quiet one. That more than five of thirty are happens once in 10,000 times.
+@test "a model beside itself" {
+  for i in {1..30}; do
+    gives 0 dq-bench "$root/datasets/shapes.onnx" "$root/datasets/shapes.onnx" --threads 1 --seed $i --no-wisdom -q --csv a.csv
+    awk -F, 'NR == 3 { print $7 }' a.csv >>verdicts
+  done
+  [ "$(wc -l <verdicts)" -eq 30 ]
+  [ "$(grep -c '^cannot tell$' verdicts)" -ge 25 ]
+}
+
+@test "blocks are as many as are asked for, and no more than runs" {
+  for runs in 1 50 200 "50 --blocks 3" "2 --blocks 3" "50 --blocks 50 --warmup 0"; do
+    gives 0 dq-bench "$models/small.onnx" --runs $runs --json a.json
+    grep -oE '"blocks": [0-9]+' a.json >>blocks
+  done
+  [ "$(tr -dc '0-9\n' <blocks | xargs)" = "1 12 50 3 2 50" ]
+  gives 2 dq-bench "$models/small.onnx" --blocks 0
+  has "option '--blocks': '0' is out of range"
+}
+
+@test "notes are told once, however many blocks there are" {
+  gives 0 dq-bench "$models/small.onnx" --runs 24 --conv depthwise
+  [ "$(grep -c 'do not fit the algorithm asked for' <<<"$stderr")" -eq 1 ]
 }
 
 # Times, speeds and MACs say the same of every model and step, and the peaks are those that "Of peak" was counted with.

@@ -112,6 +112,7 @@ END
   effects dq-bench <<'END'
 vs ../int8.onnx | ../small.onnx --runs 2 | 0 int8.onnx
 runs 7 | ../small.onnx --json - -q | 0 "runs": 7
+blocks 3 | ../small.onnx --json - -q | 0 "blocks": 3
 warmup 0 | ../small.onnx --runs 2 | drops First
 per-layer - | ../small.onnx --runs 2 | 0 conv1
 plot p.svg | ../small.onnx --runs 2 --per-layer | file p.svg

@@ -153,27 +153,6 @@ static void interval_of_many(void **state) {
   assert_true(ratio.level >= 0.95 && ratio.level < 0.952);
 }
 
-static void expect_verdict(double low, double high, double level, int64_t runs, bool steady, const char *expected) {
-  char text[64];
-  dq_time_ratio ratio = {.median = (low + high) / 2, .low = low, .high = high, .level = level};
-  assert_string_equal(dq_time_verdict(&ratio, runs, steady, text, sizeof text), expected);
-}
-
-static void verdicts_say_what_is_unsteady(void **state) {
-  (void)state;
-  expect_verdict(0.8, 0.9, 0.96, 50, true, "faster");
-  expect_verdict(0.8, 0.9, 0.96, 50, false, "faster (unsteady)");
-  expect_verdict(1.1, 1.2, 0.96, 50, false, "slower (unsteady)");
-  expect_verdict(0.9, 1.1, 0.96, 50, false, "cannot tell");
-  expect_verdict(1, 1.1, 0.96, 50, true, "cannot tell"); // an interval that ends at 1 has both
-  expect_verdict(0.9, 1, 0.96, 50, true, "cannot tell");
-  expect_verdict(0.8, 0.9, DQ_TIME_LEVEL, 50, true, "faster"); // the level that is asked for is enough
-  expect_verdict(0.8, 0.9, 0.9375, 5, true, "faster in all 5 runs");
-  expect_verdict(0.8, 0.9, 0.9375, 5, false, "faster in all 5 runs (unsteady)");
-  expect_verdict(0.8, 0.9, 0.75, 3, false, "faster in all 3 runs"); // too few to be called steady, which it says
-  expect_verdict(1.5, 1.5, 0, 1, false, "slower in one run");
-}
-
 // The picture of three steps below a peak of 100 GMAC/s (8 bits: 400) and 20 GB/s.
 static char *roofline_of(const double points[3][2]) {
   static char text[8000];
@@ -244,7 +223,6 @@ int main(void) {
       cmocka_unit_test(interval_of_few),
       cmocka_unit_test(intervals_are_exact),
       cmocka_unit_test(interval_of_many),
-      cmocka_unit_test(verdicts_say_what_is_unsteady),
       cmocka_unit_test(rooflines_explain_what_is_above),
       cmocka_unit_test(timeline_keeps_what_fits),
   };
