@@ -56,7 +56,8 @@ def ways_of(options, model, place):
 
 def run(options, model, way):
     """The median of a process and the spread of its runs."""
-    command = [f"{options.build}/dq-bench", model, "--threads", options.threads, "--warmup", "2", "--json", "-", "-q"]
+    command = [f"{options.build}/dq-bench", model, "--threads", options.threads, "--warmup", "2", "--blocks", "1",
+               "--json", "-", "-q"]
     told = json.loads(subprocess.run([*command, "--runs", str(options.runs), *way], stdout=subprocess.PIPE, check=True).stdout)
     facts = told["models"][0]
     return facts["median_ms"], 100 * (facts["p95_ms"] - facts["minimum_ms"]) / facts["median_ms"]

@@ -157,8 +157,9 @@ def quantize(model, out):
 
 
 def dq_bench(build, model, threads, runs, *options):
-    command = [os.path.join(build, "dq-bench"), model, "--threads", str(threads), "--runs", str(runs),
-               "--warmup", str(WARM_UP), "-q", "--json", "-", *options]
+    """The rows of dq-bench. Peers are not tuned, and every process has one place in memory: so it is with dq."""
+    command = [os.path.join(build, "dq-bench"), model, "--threads", str(threads), "--runs", str(runs), "--no-wisdom",
+               "--warmup", str(WARM_UP), "--blocks", "1", "-q", "--json", "-", *options]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["models"]
 
 
@@ -192,13 +193,17 @@ def compare(args, model, threads):
 
 
 def print_calls(args, threads):
-    """What a call from Python takes, as the median of ten times as many runs: a call is short."""
+    """What a call from Python takes, as the median of ten times as many runs: a call is short. Returned is the text for
+    the CSV file."""
+    told = []
     with tempfile.TemporaryDirectory() as folder:
         model = identity_model(folder)
         for kind in {k.split("-")[0]: None for k in args.peers}:
             found = measure(kind, model, threads, 10 * args.runs, None)
             print(f"A call of {kind} from Python on an Identity: " +
                   (f"{found[1]:.4f} ms, which its times hold\n" if found else "not measured\n"))
+            told += [f"{kind} {found[1]:.4f} ms"] if found else []
+    return ", ".join(told)
 
 
 def mean_of(title, ratios):
@@ -238,6 +243,9 @@ class Kept:
     def add(self, *cells):
         self.rows.append(cells)
 
+    def note(self, text):
+        self.facts["source"] += "; " + text
+
     def write(self):
         if not self.path:
             return
@@ -273,7 +281,7 @@ def main():
         ratios = {title: [] for title in titles}
         if args.models:
             if args.peers:
-                print_calls(args, threads)
+                kept.note(f"a call from Python on an Identity, {threads} threads: {print_calls(args, threads)}")
             print(f"| model, {threads} threads | " + " | ".join(f"{n} ms" for n in ["dq", *args.peers]) + " | " +
                   " | ".join([*titles, "load dq / peers, ms"]) + " |\n" +
                   "| --- " * (len(args.peers) + len(titles) + 3) + "|")

@@ -62,7 +62,9 @@ class Machine:
         return json.loads(told), usage.ru_utime + usage.ru_stime
 
     def bench(self, model, runs, *more, warmup=1):
-        return self.start("dq-bench", model, "--runs", str(runs), "--warmup", str(warmup), "--time-limit", f"{self.seconds}s", *more)
+        """Without what dq-tune has chosen, which dq-multi does not use either, and without binding the plan again."""
+        return self.start("dq-bench", model, "--runs", str(runs), "--warmup", str(warmup), "--time-limit", f"{self.seconds}s",
+                          "--no-wisdom", "--blocks", "1", *more)
 
     def processes(self, models, *more):
         """Runs of each, in a second and in all, and the processor time of all without that of loading."""

@@ -199,6 +199,22 @@ END
   grep -qF '"--warmup", str(WARM_UP)' "$root/tests/bench/bench.py"
 }
 
+# A dq-bench in the place of the real one that notes its command line.
+@test "measurements beside peers do not use what dq-tune has chosen" {
+  command -v python3 >/dev/null || skip "no python3"
+  mkdir stand
+  printf '#!/bin/sh\necho "$@" >>%s/calls\n' "$PWD" >stand/dq-bench
+  echo "echo '{\"models\": [{\"median_ms\": 1, \"minimum_ms\": 1, \"load_ms\": 1, \"plan_ms\": 1}]}'" >>stand/dq-bench
+  chmod +x stand/dq-bench
+  gives 0 python3 -B "$root/tests/bench/bench.py" "$PWD/stand" m.onnx --threads 1 --rounds 1 --peers '' --conv m.onnx
+  gives 0 python3 -B -c 'import sys; sys.path.insert(0, sys.argv[1]); import multi
+machine = multi.Machine(sys.argv[2], 1)
+machine.answer(machine.bench("m.onnx", 1))' "$root/tests/bench" "$PWD/stand"
+  [ "$(grep -c . calls)" -eq 3 ]
+  run -1 grep -v -e '--no-wisdom .*--blocks 1 \|--blocks 1 .*--no-wisdom \|--no-wisdom --blocks 1' calls
+  [ "$(grep -c '"$build/dq-bench".* --no-wisdom' "$root/tests/bench/cc_time")" -eq "$(grep -c '"$build/dq-bench"' "$root/tests/bench/cc_time")" ]
+}
+
 @test "the ablation: a row for each step and one for all, the first at 1" {
   command -v python3 >/dev/null || skip "no python3"
   local ablation=(python3 -B "$root/tests/bench/ablation.py" "$build" "$models/small.onnx" --time-limit 1ms)
