@@ -49,7 +49,7 @@ static const dq_option rows[] = {
      .help = "blocks that the runs are made in, each with the models elsewhere in memory (default: by --runs)",
      .details = "The time of a model depends by some percent on where its memory lies. Before each block all models "
                 "are placed anew, and the interval of the time ratio is one over blocks. Without this option there is "
-                "a block for every four runs, at least 12 and at most 100, but none without a run. With --blocks 1 "
+                "a block for every two runs, at least 12 and at most 100, but none without a run. With --blocks 1 "
                 "models stay where they are, as for a measurement that starts a process for each time anyway."},
     DQ_ROW_TIME_LIMIT(bench_options, time_limit,
                       .help = "measure no longer than this, with fewer runs of each model than --runs (at least one)"),
@@ -195,7 +195,7 @@ static dq_status put_ratio(dq_table *table, const bench *b, int m, const dq_spre
     return DQ_OK;
   }
   dq_time_ratio ratio;
-  DQ_TRY(dq_block_ratio_of(&ratio, b->models[m].times, b->models[0].times, &b->made, error));
+  DQ_TRY(dq_block_ratio_of(&ratio, b->models[m].least, b->models[0].least, b->made.count, error));
   dq_table_put_real(table, "ratio", ratio.median);
   dq_table_put_real(table, "ratio_low", ratio.low);
   dq_table_put_real(table, "ratio_high", ratio.high);

@@ -107,6 +107,12 @@ TUNED_INT8 = $(patsubst %,$(B)/networks/int8/%,$(notdir $(BENCH_MODELS)))
 bench-tuned: all $(TUNED_INT8)
 	$(PYTHON) -B tests/bench/tuned.py $(B) $(BENCH_MODELS) $(TUNED_INT8) --csv $(B)/$@.csv $(TUNED_OPTIONS)
 
+## bench-itself: dq-bench 100 times on models beside themselves, of which it may decide 5 %, and beside some that take 3 % more time, which it tells in 80 %, one thread and two: BUILD/bench-itself.csv; ends with 1 where that is not so (ITSELF_OPTIONS='--times 20 --threads 1', ITSELF='a.onnx b.onnx')
+.PHONY: bench-itself
+ITSELF = datasets/shapes.onnx $(foreach name,mlperftiny_resnet8_cifar10 resnet20_cifar10 mobilenetv1_025_224,$(filter %/$(name).onnx,$(BENCH_MODELS)))
+bench-itself: all
+	$(PYTHON) -B tests/bench/itself.py $(B) $(ITSELF) --csv $(B)/$@.csv $(ITSELF_OPTIONS)
+
 ## bench-ablation: what graph passes, algorithms for convolutions, float16 and dq-tune bring, alone and together, with the spread of 25 runs before and after tuning: BUILD/bench-ablation.csv; ends with 1 where tuned runs spread wider (ABLATION='a.onnx b.onnx' in place of mobilenetv2, resnet50 and efficientnetv2_s, ABLATION_OPTIONS='--threads 2')
 .PHONY: bench-ablation
 ABLATION = $(filter %/mobilenetv2_100_224_deq_ptq.onnx,$(BENCH_MODELS)) $(patsubst %,$(B)/networks/%.onnx,resnet50 efficientnetv2_s)

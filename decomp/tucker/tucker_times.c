@@ -36,7 +36,7 @@ static dq_status time_both(dq_tucker_times *times, const dq_bench_subject files[
   dq_status status = dq_bench_run(models, files, 2, &options, &made, context, arena, error);
   for (int i = 0; status == DQ_OK && i < 2; i++)
     status = dq_spread_of(&spreads[i], models[i].times, made.rounds, error);
-  if (status == DQ_OK) status = dq_block_ratio_of(&times->ratio, models[1].times, models[0].times, &made, error);
+  if (status == DQ_OK) status = dq_block_ratio_of(&times->ratio, models[1].least, models[0].least, made.count, error);
   dq_bench_close(models, 2);
   DQ_TRY(status);
   times->before = spreads[0].median, times->after = spreads[1].median;

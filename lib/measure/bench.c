@@ -60,7 +60,7 @@ static dq_status run_turns(dq_bench_model *models, int count, const dq_bench_opt
                                .inputs = models[m].inputs,
                                .times = models[m].times};
   DQ_TRY(dq_blocks_run(made, plans, count, &options->turns, context, arena, error));
-  for (int m = 0; m < count; m++) models[m].first_time = plans[m].first;
+  for (int m = 0; m < count; m++) models[m].first_time = plans[m].first, models[m].least = plans[m].least;
   return DQ_OK;
 }
 

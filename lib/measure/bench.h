@@ -38,7 +38,7 @@ typedef struct dq_bench_model {
       first_time;         // seconds; packing is a part of planning, `first` is the first run
   int64_t macs;           // -1: not known
   dq_tensor **inputs;     // random numbers in -1 to 1; integers are 0
-  double *times;          // by round, in seconds
+  double *times, *least;  // by round and by block, in seconds
   dq_bench_layer *layers; // [layer_count], with per_layer or timeline_runs; `median` with per_layer
   int layer_count;
   dq_timeline timeline; // with timeline_runs

@@ -6,12 +6,6 @@
 
 #include "lib/measure/timed_blocks.h"
 
-static double least(const double *times, int64_t begin, int64_t end) {
-  double found = times[begin];
-  for (int64_t round = begin + 1; round < end; round++) found = fmin(found, times[round]);
-  return found;
-}
-
 // chances[s]: of a sum s of the ranks 1 ... count, each of which counts with probability 1/2.
 static void fill_chances(double *chances, int64_t count) {
   int64_t most = 0;
@@ -42,23 +36,21 @@ static void fill_means(double *means, const double *values, int64_t count) {
   dq_sort_ascending(means, at - means);
 }
 
-dq_status dq_block_ratio_of(dq_time_ratio *ratio, const double *values, const double *reference,
-                            const dq_blocks *blocks, dq_error *error) {
-  const int64_t count = blocks->count, means = count * (count + 1) / 2, needed = count + 2 * means + 1;
-  double *of_blocks = malloc((size_t)needed * sizeof *of_blocks), level;
-  if (!of_blocks) return dq_fail_memory(error, (size_t)needed * sizeof *of_blocks);
-  double *sorted = of_blocks + count, *chances = sorted + means;
-  int64_t begin = 0;
-  for (int64_t b = 0; b < count; begin = blocks->ends[b++])
-    of_blocks[b] = least(values, begin, blocks->ends[b]) / least(reference, begin, blocks->ends[b]);
-  fill_chances(chances, count);
-  fill_means(sorted, of_blocks, count);
+dq_status dq_block_ratio_of(dq_time_ratio *ratio, const double *least, const double *reference, int64_t blocks,
+                            dq_error *error) {
+  const int64_t means = blocks * (blocks + 1) / 2, needed = blocks + 2 * means + 1;
+  double *values = malloc((size_t)needed * sizeof *values), level;
+  if (!values) return dq_fail_memory(error, (size_t)needed * sizeof *values);
+  double *sorted = values + blocks, *chances = sorted + means;
+  for (int64_t b = 0; b < blocks; b++) values[b] = least[b] / reference[b];
+  fill_chances(chances, blocks);
+  fill_means(sorted, values, blocks);
   int64_t outside = means_outside(chances, &level);
   *ratio = (dq_time_ratio){.median = dq_quantile(sorted, means, 0.5),
                            .low = sorted[outside],
                            .high = sorted[means - 1 - outside],
                            .level = level};
-  free(of_blocks);
+  free(values);
   return DQ_OK;
 }
 

@@ -18,7 +18,7 @@ typedef struct turns {
 } turns;
 
 int64_t dq_block_count(int64_t rounds) {
-  enum { ROUNDS = 4, LEAST = 12, MOST = 100 };
+  enum { ROUNDS = 2, LEAST = 12, MOST = 100 };
   return dq_min_i64(dq_max_i64(LEAST, dq_min_i64(rounds / ROUNDS, MOST)), rounds);
 }
 
@@ -49,6 +49,7 @@ static dq_status run_round(const turns *t, int64_t block, int64_t round) {
     double seconds;
     DQ_TRY(run_plan(t, plan, &seconds));
     if (round >= 0) plan->times[round] = seconds;
+    plan->least[block] = plan->least[block] > 0 ? fmin(plan->least[block], seconds) : seconds;
   }
   return DQ_OK;
 }
@@ -99,7 +100,7 @@ static dq_status run_block(const turns *t, int64_t block, int64_t blocks) {
     DQ_TRY(run_round(t, block, *rounds));
     report_progress(t, (*rounds)++);
   }
-  t->made->ends[t->made->count++] = *rounds;
+  t->made->count++;
   return DQ_OK;
 }
 
@@ -110,8 +111,10 @@ dq_status dq_blocks_run(dq_blocks *made, dq_timed_plan *plans, int count, const 
   int64_t wanted = options->blocks ? options->blocks : dq_block_count(options->rounds);
   const int64_t blocks = dq_min_i64(wanted, options->rounds);
   dq_random places = dq_random_start(context->seed, PURPOSE);
-  *made = (dq_blocks){.ends = DQ_NEW_ARRAY(arena, blocks, int64_t)};
-  if (!made->ends) return dq_fail_memory(error, (size_t)blocks * sizeof *made->ends);
+  *made = (dq_blocks){0};
+  for (int p = 0; p < count; p++)
+    if (!(plans[p].least = DQ_NEW_ARRAY(arena, blocks, double)))
+      return dq_fail_memory(error, (size_t)blocks * sizeof(double));
   DQ_TRY(warm_up(&t));
   t.start = dq_seconds();
   DQ_TRY(run_block(&t, 0, blocks));

@@ -17,6 +17,7 @@ typedef struct dq_timed_plan {
   dq_tensor *const *inputs;          // of dq_feed_make
   double *times;                     // [rounds]: receives the seconds of each, 1e-9 at least
   double first;                      // receives the seconds of the first run of all
+  double *least; // receives the least seconds in each block, runs of its warm-up included, in an array [blocks]
 } dq_timed_plan;
 
 typedef struct dq_block_options {
@@ -27,13 +28,12 @@ typedef struct dq_block_options {
   double time_limit; // seconds for all blocks, each of which has an equal share; 0: none
 } dq_block_options;
 
-// What was made: the rounds ends[b - 1] to ends[b] - 1 are those of block b, ends[-1] being 0.
+// What was made.
 typedef struct dq_blocks {
-  int64_t rounds, count; // count: of blocks
-  int64_t *ends;         // [count], ascending, the last one `rounds`
+  int64_t rounds, count; // that are measured; blocks
 } dq_blocks;
 
-// The blocks of so many rounds: one for every four of them, at least 12 and at most 100, but no more than rounds.
+// The blocks of so many rounds: one for every two of them, at least 12 and at most 100, but no more than rounds.
 int64_t dq_block_count(int64_t rounds);
 
 // Which of `count` plans runs at place `turn` (0 <= turn < count) of the rounds of a block: each begins in turn, and
@@ -42,7 +42,7 @@ int dq_plan_in_turn(int count, int64_t block, int turn);
 
 // Runs the plans in turns, each in its place as dq_plan_in_turn says. Before each block but the first all plans are
 // freed and bound again, at places in memory that context->seed draws. Only dq_plan_run is measured, by the monotonic
-// clock. Reports progress as "timing". made->ends is in the arena. Statuses as dq_plan_run and dq_session_bind_again;
+// clock. Reports progress as "timing". Arrays are in the arena. Statuses as dq_plan_run and dq_session_bind_again;
 // after a failure a session may be without a plan.
 dq_status dq_blocks_run(dq_blocks *made, dq_timed_plan *plans, int count, const dq_block_options *options,
                         const dq_context *context, dq_arena *arena, dq_error *error);
@@ -54,17 +54,17 @@ dq_status dq_blocks_run(dq_blocks *made, dq_timed_plan *plans, int count, const 
 // are a bound that holds.
 #define DQ_BLOCK_LEVEL 0.97
 
-// The ratio of two plans that ran in turns, in seconds values[i] and reference[i]. The value of a block is the least
-// time of the plan in it over the least time of the reference, as whatever disturbs a run only adds time (J. Chen, J.
-// Revels, Robust Benchmarking in Noisy Environments, arXiv 1608.04295, 2016). ratio->median is the median of all
-// sqrt(a b) of the values a, b of two blocks or twice the same (J. L. Hodges, E. L. Lehmann, Estimates of Location
-// Based on Rank Tests, Annals of Mathematical Statistics 34(2), 1963); the interval lies between two of these, with
-// equally many outside on either side, as many as a level of DQ_BLOCK_LEVEL allows by the distribution of Wilcoxon's
-// signed ranks, or between the extremes (M. Hollander, D. A. Wolfe, Nonparametric Statistical Methods, 1999, 3.3). The
-// level is exact where blocks are independent and a value is as likely to be above the median by a factor as below it,
-// as with two equal plans, which might change names. Time and memory are blocks^2. DQ_SYSTEM: there is no memory.
-dq_status dq_block_ratio_of(dq_time_ratio *ratio, const double *values, const double *reference,
-                            const dq_blocks *blocks, dq_error *error);
+// The ratio of two plans that ran in turns in `blocks` (>= 1) blocks, by their least seconds in each block. The value
+// of a block is least / reference: the least time, as whatever disturbs a run only adds time (J. Chen, J. Revels,
+// Robust Benchmarking in Noisy Environments, arXiv 1608.04295, 2016). ratio->median is the median of all sqrt(a b) of
+// the values a, b of two blocks or twice the same (J. L. Hodges, E. L. Lehmann, Estimates of Location Based on Rank
+// Tests, Annals of Mathematical Statistics 34(2), 1963); the interval lies between two of these, with equally many
+// outside on either side, as many as a level of DQ_BLOCK_LEVEL allows by the distribution of Wilcoxon's signed ranks,
+// or between the extremes (M. Hollander, D. A. Wolfe, Nonparametric Statistical Methods, 1999, 3.3). The level is exact
+// where blocks are independent and a value is as likely to be above the median by a factor as below it, as with two
+// equal plans, which might change names. Time and memory are blocks^2. DQ_SYSTEM: there is no memory.
+dq_status dq_block_ratio_of(dq_time_ratio *ratio, const double *least, const double *reference, int64_t blocks,
+                            dq_error *error);
 
 // Writes the conclusion from the ratio of `blocks` blocks to `text`, of `size` bytes, and returns `text`: "faster" or
 // "slower", with "in all 5 blocks" where the level is below DQ_BLOCK_LEVEL, or "cannot tell" where the interval
