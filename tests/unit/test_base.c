@@ -51,6 +51,39 @@ static void budgets(void **state) {
   assert_int_equal(budget.used, 0);
 }
 
+// Large and small blocks begin anywhere in a page, in units of 64 bytes, zeroed to the end, and count as they would
+// without; NULL ends that.
+static void scattered_arenas(void **state) {
+  (void)state;
+  enum { TIMES = 64, PAGE = 4096, LARGE = (4 << 20) + 64 };
+  dq_budget budget = {0};
+  dq_random places = dq_random_start(1, 0);
+  bool seen[2][PAGE / 64] = {{0}};
+  int different[2] = {0};
+  for (int i = 0; i < TIMES; i++) {
+    dq_arena *arena = dq_arena_new(&budget);
+    dq_arena_scatter(arena, &places);
+    uint8_t *blocks[2] = {dq_arena_alloc(arena, 3 * PAGE), dq_arena_alloc(arena, LARGE)};
+    assert_true(blocks[0] && blocks[1]);
+    assert_int_equal(budget.used, 3 * PAGE + LARGE);
+    assert_int_equal(blocks[1][LARGE - 1], 0);
+    memset(blocks[0], 1, 3 * PAGE);
+    memset(blocks[1], 1, LARGE);
+    for (int b = 0; b < 2; b++) {
+      assert_int_equal((uintptr_t)blocks[b] % 64, 0);
+      bool *place = &seen[b][(uintptr_t)blocks[b] % PAGE / 64];
+      different[b] += !*place;
+      *place = true;
+    }
+    dq_arena_release(arena, blocks[0]);
+    dq_arena_scatter(arena, NULL);
+    assert_int_equal((uintptr_t)dq_arena_alloc(arena, LARGE) % PAGE, 0);
+    dq_arena_free(arena);
+    assert_int_equal(budget.used, 0);
+  }
+  assert_true(different[0] > 16 && different[1] > 16); // 40 of 64 are to be expected
+}
+
 static void arenas(void **state) {
   (void)state;
   dq_arena *arena = dq_arena_new(0);
@@ -439,12 +472,22 @@ static void names_in_messages(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(dtype_ends),      cmocka_unit_test(first_not_finite), cmocka_unit_test(outputs_follow_the_umask),
-      cmocka_unit_test(budgets),         cmocka_unit_test(arenas),           cmocka_unit_test(guarded_arenas),
-      cmocka_unit_test(sizes),           cmocka_unit_test(shapes),           cmocka_unit_test(types),
-      cmocka_unit_test(stale_outputs),   cmocka_unit_test(linked_outputs),   cmocka_unit_test(outputs),
-      cmocka_unit_test(masks),           cmocka_unit_test(errors),           cmocka_unit_test(names_in_messages),
-      cmocka_unit_test(released_of_many)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(dtype_ends),
+                                     cmocka_unit_test(first_not_finite),
+                                     cmocka_unit_test(outputs_follow_the_umask),
+                                     cmocka_unit_test(budgets),
+                                     cmocka_unit_test(arenas),
+                                     cmocka_unit_test(scattered_arenas),
+                                     cmocka_unit_test(guarded_arenas),
+                                     cmocka_unit_test(sizes),
+                                     cmocka_unit_test(shapes),
+                                     cmocka_unit_test(types),
+                                     cmocka_unit_test(stale_outputs),
+                                     cmocka_unit_test(linked_outputs),
+                                     cmocka_unit_test(outputs),
+                                     cmocka_unit_test(masks),
+                                     cmocka_unit_test(errors),
+                                     cmocka_unit_test(names_in_messages),
+                                     cmocka_unit_test(released_of_many)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
