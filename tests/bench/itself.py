@@ -11,7 +11,7 @@ the slower model is called slower and faster, and the median of its time ratios.
 
 Ends with 1 where more than 5 % of all comparisons with itself are decided, more than 10 % of those of one row, or where a
 slower model is called slower in fewer than 80 %. On a machine without other programs 100 times four networks on one thread
-and two take about 5 minutes.
+and two take some 8 minutes.
 """
 import argparse
 import csv
