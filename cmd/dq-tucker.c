@@ -87,11 +87,13 @@ static const dq_option rows[] = {
     DQ_ROW_EVAL(
         dq_tucker_arguments, eval.spec,
         .help = "measure accuracy and what the outputs lose on these pictures (accuracy: else on --data with labels)",
-        .details = "Before decomposition, after it and after --retrain; --max-drop bounds the loss there."),
+        .details = "Before decomposition, after it and after --retrain; --max-drop bounds the loss there. Without "
+                   "--eval a quarter of --data, at most 64 pictures, is kept apart for what the outputs lose."),
     DQ_ROW_EVAL_LIMIT(dq_tucker_arguments, eval.limit),
     DQ_ROW_PICTURES("fit-limit", dq_tucker_arguments, fit_limit, .group = "Data", .needs = "data",
                     .help = "of --data: fit the factors to the first N pictures only",
-                    .details = "Some hundred are enough. --retrain builtin trains on all pictures of --data."),
+                    .details = "Some hundred are enough. Without --eval others of --data show what the outputs lose. "
+                               "--retrain builtin trains on all pictures of --data."),
     {.name = "multiple",
      .type = DQ_OPTION_INT,
      .value = "N",
@@ -164,8 +166,8 @@ static const dq_option rows[] = {
                 "in the step before; when one fails, the output holds the steps until then."},
     DQ_ROW_MIN_SQNR(dq_tucker_arguments, bounds.sqnr, .help = "exit 1 when a part of an output has an SQNR below D dB",
                     .details = "The model is written all the same. The outputs are compared with those of the "
-                               "original on the first 64 pictures of --eval, else of --data, without these on noise; "
-                               "the table of outputs shows the figures."),
+                               "original on the first 64 pictures of --eval, else on those of --data that nothing is "
+                               "fitted to, without these on noise; the table of outputs shows the figures."),
     DQ_ROW_MIN_AGREEMENT(dq_tucker_arguments, bounds.agreement,
                          .help = "exit 1 when less than P percent of the answers of an output are the original's",
                          .details = "Answers are classes, texts, classes of points, masks or boxes, as the outputs "

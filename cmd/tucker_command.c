@@ -8,6 +8,7 @@
 #include "decomp/tucker/ranks_file.h"
 #include "decomp/search/tucker_retrain.h"
 #include "decomp/search/tucker_search.h"
+#include "decomp/tucker/tucker_split.h"
 #include "lib/session/batch.h"
 #include "lib/document/origin.h"
 #include "lib/document/widen_half.h"
@@ -23,6 +24,7 @@ typedef struct work {
   dq_graph *file;           // the model as it was
   dq_graph *original;       // the model in float32
   dq_data *data;            // of --data; NULL: none
+  dq_tucker_split split;    // of `data`, unless nothing is fitted or --eval has the pictures for the verdict
   dq_accuracy_check check;
   dq_result decomposed; // accuracy between decomposition and the hook
   dq_verdict verdict;   // on the model in the file
@@ -30,19 +32,30 @@ typedef struct work {
   const dq_context *context;
 } work;
 
+// Whether trials of --max-drop choose ranks on labelled pictures.
+static bool searches(const work *w) { return dq_option_given(w->options, "max-drop"); }
+
+// The pictures for the verdict: those of --eval, unless ranks were chosen on them, else those that were kept apart,
+// unless the model was trained on them, else all. *seen: something was fitted to them or chosen on them.
+static dq_data *choose_judges(const work *w, bool *seen) {
+  const dq_tucker_arguments *options = w->options;
+  const bool builtin = options->retrain && dq_is_builtin(options->retrain);
+  *seen = false;
+  if (w->split.apart && !options->retrain) return w->split.apart;
+  *seen = w->check.opened ? searches(w) || builtin : searches(w) || !options->plain || options->retrain;
+  return w->check.opened ? w->check.opened : w->data;
+}
+
 // Compares the outputs of a decomposed model with those of the original.
 static dq_status judge(work *w, const dq_graph *decomposed, dq_error *error) {
   const dq_tucker_arguments *options = w->options;
+  bool seen;
   const dq_evaluator_options judged = {.graph = w->original,
                                        .shapes = &w->request,
-                                       .data = w->check.opened ? w->check.opened : w->data,
+                                       .data = choose_judges(w, &seen),
                                        .pictures = DQ_VERDICT_FEW_SAMPLES,
                                        .decode = options->data.decode,
                                        .batch = w->settings.batch};
-  // --max-drop chooses ranks on the pictures of --eval, and --retrain builtin the epoch.
-  bool builtin = options->retrain && dq_is_builtin(options->retrain);
-  bool chosen = builtin || dq_option_given(options, "max-drop"), fitted = !options->plain || options->retrain;
-  bool seen = chosen || (!w->check.opened && fitted);
   DQ_TRY(dq_verdict_conclude(&w->verdict, seen ? DQ_VERDICT_FITTED_PICTURES : DQ_VERDICT_OTHER_PICTURES, decomposed,
                              &judged, w->context, w->arena, error));
   dq_verdict_warn(&w->verdict,
@@ -238,6 +251,16 @@ static dq_status open_model(work *w, dq_graph **graph, dq_error *error) {
   return *graph && w->arena ? DQ_OK : dq_fail_memory(error, 0);
 }
 
+// Keeps pictures of --data apart for the verdict, unless --eval has such pictures or nothing is fitted. Those of --eval
+// are none where --max-drop chooses ranks on them.
+static dq_status split_data(work *w, dq_error *error) {
+  const dq_tucker_arguments *options = w->options;
+  if (!w->data || options->plain || (options->eval.spec && !searches(w))) return DQ_OK;
+  return dq_tucker_split_open(&w->split, w->data, options->fit_limit, error);
+}
+
+static dq_data *fitted_data(const work *w) { return w->split.fitted ? w->split.fitted : w->data; }
+
 dq_status dq_tucker_command_run(const void *parsed, const dq_context *context, dq_error *error) {
   const dq_tucker_arguments *options = parsed;
   dq_graph *graph = NULL;
@@ -247,11 +270,14 @@ dq_status dq_tucker_command_run(const void *parsed, const dq_context *context, d
   if (status == DQ_OK) dq_recall_preset(&arguments, graph, context);
   if (status == DQ_OK && arguments.data)
     status = dq_open_data(&w.data, &arguments, options->common.seed, context, error);
+  if (status == DQ_OK) status = split_data(&w, error);
   if (status == DQ_OK)
-    status = dq_accuracy_check_open(&w.check, w.data, &arguments, &options->eval, &options->common, context, error);
-  w.settings = (dq_tucker_options){.context = context, .data = options->plain ? NULL : w.data};
+    status = dq_accuracy_check_open(&w.check, searches(&w) && w.split.fitted ? w.split.fitted : w.data, &arguments,
+                                    &options->eval, &options->common, context, error);
+  w.settings = (dq_tucker_options){.context = context, .data = options->plain ? NULL : fitted_data(&w)};
   if (status == DQ_OK) status = decompose(&w, graph, error);
   dq_accuracy_check_close(&w.check);
+  dq_tucker_split_close(&w.split);
   dq_data_free(w.data);
   dq_arena_free(w.arena);
   dq_graph_free(graph);

@@ -26,20 +26,25 @@ typedef struct dq_model_tucker_options {
   double weaken; // of vbmf: the share of the dropped singular values that is kept as well, 0 to 1; default 0
   int refine;    // repeat the decomposition at the chosen ranks (HOOI) until the factors get no better; default 0
   int matrices;  // decompose also Gemm and MatMul with constant matrices; default 0
-  dq_dataset *data; // pictures to which the factors are fitted, without labels; with plain only the outputs are
-                    // compared on them; NULL (default): the factors come from the weights alone
+  // Pictures to which the factors are fitted, without labels. A quarter of them, at most 64, is kept apart, and the
+  // outputs are compared on those, unless `eval` has pictures for that. With plain nothing is fitted, and the outputs
+  // are compared on all. NULL (default): the factors come from the weights alone.
+  dq_dataset *data;
   int never_slower; // leave layers as they are unless a measurement on this machine shows that they become faster, so
                     // that the result may differ from run to run (save the ranks); not with force or ranks; default 0
   // The largest loss of accuracy in percentage points, 0 to 100: a bisection over `macs` finds the fewest
   // multiply-accumulates with which the loss on labelled pictures is not larger. Needs `data`. Below 0 (default): no
   // bound.
   double max_drop;
-  dq_dataset *eval;          // labelled pictures for max_drop; NULL (default): `data`
+  // Labelled pictures for max_drop; without max_drop pictures, labelled or not, on which the outputs are compared. NULL
+  // (default): max_drop takes the pictures of `data` that factors are fitted to.
+  dq_dataset *eval;
   const char *task, *decode; // as in dq_model_accuracy_options, for max_drop
   double time_limit;         // seconds for the search of max_drop; then the best so far is taken, and the result may
                              // differ from run to run; 0 (default): none
   int64_t batch;             // pictures that one run takes, at most 65536; the result is the same; 0 (default): 1
-  int64_t fit_limit;         // factors are fitted to the first so many pictures of `data`; 0 (default): to all
+  int64_t fit_limit;         // factors are fitted to the first so many pictures of `data`, and the outputs compared on
+                             // others of them; 0 (default): no limit
 } dq_model_tucker_options;
 
 typedef struct dq_model_tucker_facts {
@@ -53,8 +58,9 @@ typedef struct dq_model_tucker_facts {
   int trials, stopped;
   double drop;
   // Lowest SQNR of a part of an output in dB, and lowest agreement of an output with the model before in percent, on at
-  // most 64 pictures of `eval`, else of `data`, else on noise. INFINITY: no error; NAN: nothing was measured, as the
-  // model did not change or cannot be run on noise, or no output stands for answers.
+  // most 64 pictures: those of `data` that were kept apart, else of `eval`, else of `data`, else on noise. INFINITY: no
+  // error; NAN: nothing was measured, as the model did not change or cannot be run on noise, or no output stands for
+  // answers.
   double outputs_sqnr, outputs_agreement;
 } dq_model_tucker_facts;
 
@@ -70,8 +76,9 @@ typedef struct dq_model_tucker_row {
   double error;                 // relative error of the weight in the Frobenius norm, 0 to 1
   int64_t macs_before, macs_after; // of the layer; -1: not known
   int64_t parameters_before, parameters_after;
-  double response_error;          // with data: share (0 to 1) of the variance of the layer's responses that the factors
-                                  // miss; else 0
+  // With data: share (0 or more) of the variance of the layer's responses that factors miss which are fitted to half of
+  // the pictures, on the other half; of a single vector on that; else 0.
+  double response_error;
   double time_before, time_after; // seconds of the layer alone, with never_slower; 0: not measured
 } dq_model_tucker_row;
 

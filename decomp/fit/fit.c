@@ -25,56 +25,45 @@ static dq_status widen(dq_matrix *to, dq_matrix_f32 from, dq_arena *arena, dq_er
   return DQ_OK;
 }
 
-static dq_status open_problem(dq_fit_problem *p, const dq_moments *m, const dq_tensor *weight, int64_t group,
+// Adds what independent patches of the ridge's variance would add to the covariances, but for xx.
+static void add_ridge(dq_fit_problem *p) {
+  for (int64_t o = 0; o < p->out; o++)
+    for (int64_t i = 0; i < p->patch; i++) {
+      const double weight = p->weight.data[o * p->patch + i];
+      p->xt.data[i * p->out + o] += p->ridge * weight;
+      p->variance += p->ridge * weight * weight;
+    }
+}
+
+dq_status dq_fit_open_problem(dq_fit_problem *p, const dq_moments *m, const dq_tensor *weight, int64_t group,
                               dq_arena *arena, dq_error *error) {
   int64_t patch = dq_moments_patch(m), last = m->size - 1;
   dq_matrix means;
   *p = (dq_fit_problem){.taps = m->taps, .in = m->in, .out = m->out, .patch = patch, .arena = arena};
   p->xx = dq_moments_view(m, group, 0, patch, 0, patch);
+  p->ridge = m->ridge[group];
   DQ_TRY(widen(&p->xt, dq_moments_view(m, group, 0, patch, patch, m->out), arena, error));
-  DQ_TRY(widen(&p->tt, dq_moments_view(m, group, patch, m->out, patch, m->out), arena, error));
   DQ_TRY(widen(&means, dq_moments_view(m, group, last, 1, 0, last), arena, error));
   p->x_mean = means.data;
   p->t_mean = p->x_mean + patch;
-  return load_weight(p, m, weight, group, error);
-}
-
-static double ridge_of(const dq_matrix_f32 *xx) {
-  double trace = 0;
-  for (int64_t i = 0; i < xx->rows; i++) trace += (double)xx->data[i * xx->stride + i];
-  const double ridge = DQ_FIT_RIDGE * trace / (double)xx->rows;
-  return ridge > 0 ? ridge : 1; // 0: an input that never changes
-}
-
-// Changes the covariances in the moments of the group.
-static dq_status add_ridge(const dq_fit_problem *p, const dq_moments *m, int64_t group, dq_error *error) {
-  const double ridge = ridge_of(&p->xx);
-  const dq_matrix_f32 xt = dq_moments_view(m, group, 0, p->patch, p->patch, p->out);
-  const dq_matrix_f32 tt = dq_moments_view(m, group, p->patch, p->out, p->patch, p->out);
-  dq_matrix scaled;
-  DQ_TRY(dq_fit_new_matrix(&scaled, p->out, p->patch, p->arena, error));
-  for (int64_t i = 0; i < p->patch; i++) p->xx.data[i * p->xx.stride + i] += (float)ridge;
-  for (int64_t o = 0; o < p->out; o++)
-    for (int64_t i = 0; i < p->patch; i++) {
-      scaled.data[o * p->patch + i] = ridge * p->weight.data[o * p->patch + i];
-      p->xt.data[i * p->out + o] += scaled.data[o * p->patch + i];
-    }
-  DQ_TRY(dq_matrix_multiply(false, &scaled, true, &p->weight, 1, &p->tt, error));
-  dq_fit_narrow(&p->xt, &xt);
-  dq_fit_narrow(&p->tt, &tt);
+  for (int64_t o = patch; o < last; o++) p->variance += (double)dq_moments_view(m, group, o, 1, o, 1).data[0];
+  DQ_TRY(load_weight(p, m, weight, group, error));
+  add_ridge(p);
   return DQ_OK;
 }
 
-dq_status dq_fit_prepare(dq_moments *moments, const dq_tensor *weight, dq_error *error) {
-  dq_arena *arena = dq_arena_new(moments->budget);
-  dq_status status = arena ? DQ_OK : dq_fail_memory(error, sizeof(dq_fit_problem));
-  for (int64_t g = 0; status == DQ_OK && g < moments->group; g++) {
-    dq_fit_problem p;
-    status = open_problem(&p, moments, weight, g, arena, error);
-    if (status == DQ_OK) status = add_ridge(&p, moments, g, error);
+double dq_fit_mean_variance(const dq_moments *m, int64_t group) {
+  const int64_t patch = dq_moments_patch(m);
+  double trace = 0;
+  for (int64_t i = 0; i < patch; i++) trace += (double)dq_moments_view(m, group, i, 1, i, 1).data[0];
+  return trace / (double)patch;
+}
+
+void dq_fit_prepare(dq_moments *moments, double strength) {
+  for (int64_t g = 0; g < moments->group; g++) {
+    const double ridge = strength * dq_fit_mean_variance(moments, g);
+    moments->ridge[g] = ridge > 0 ? ridge : 1; // 0: an input that never changes
   }
-  dq_arena_free(arena);
-  return status;
 }
 
 // ---- Regression on the reduced patches ----
@@ -100,6 +89,7 @@ typedef struct regression {
 // What reduce_block needs beside its result.
 typedef struct block_workspace {
   dq_matrix block, once, both; // in x in, ranks x in, ranks x ranks
+  dq_matrix gram;              // V V^T
 } block_workspace;
 
 // V times the covariances between the kernel positions s and t, times V^T, into the rows and columns (channel, s) and
@@ -110,6 +100,9 @@ static dq_status reduce_block(const dq_fit_problem *p, const dq_matrix *v, int64
   dq_fit_widen(&from, &w->block);
   DQ_TRY(dq_matrix_multiply(false, v, false, &w->block, 0, &w->once, error));
   DQ_TRY(dq_matrix_multiply(false, &w->once, true, v, 0, &w->both, error));
+  if (s == t)
+    for (int64_t a = 0; a < v->rows; a++)
+      for (int64_t b = 0; b < v->rows; b++) w->both.data[a * v->rows + b] += p->ridge * w->gram.data[a * v->rows + b];
   for (int64_t a = 0; a < v->rows; a++)
     for (int64_t b = 0; b < v->rows; b++) {
       const int64_t row = a * p->taps + s, column = b * p->taps + t;
@@ -128,6 +121,8 @@ static dq_status reduce_covariance(const dq_fit_problem *p, const dq_matrix *v, 
   dq_status status = dq_fit_new_matrix(&w.block, p->in, p->in, arena, error);
   if (status == DQ_OK) status = dq_fit_new_matrix(&w.once, v->rows, p->in, arena, error);
   if (status == DQ_OK) status = dq_fit_new_matrix(&w.both, v->rows, v->rows, arena, error);
+  if (status == DQ_OK) status = dq_fit_new_matrix(&w.gram, v->rows, v->rows, arena, error);
+  if (status == DQ_OK) status = dq_matrix_multiply(false, v, true, v, 0, &w.gram, error);
   for (int64_t s = 0; status == DQ_OK && s < p->taps; s++)
     for (int64_t t = s; status == DQ_OK && t < p->taps; t++) status = reduce_block(p, v, s, t, &w, lower, error);
   dq_arena_free(arena);
@@ -144,6 +139,7 @@ static dq_status regress(const dq_fit_problem *p, const dq_matrix *v, regression
     DQ_TRY(reduce(p, v, &p->xt, &r->half, error));
   } else {
     dq_fit_widen(&p->xx, &r->lower);
+    for (int64_t i = 0; i < n; i++) r->lower.data[i * n + i] += p->ridge;
     dq_matrix_copy(&p->xt, &r->half);
   }
   DQ_TRY(dq_cholesky(&r->lower, error));
@@ -186,13 +182,13 @@ static dq_status add_errors(const dq_fit_problem *p, dq_fit_table *table, dq_err
     }
     DQ_TRY(explained(p, &reduced, done, rows, &covariance, values, error));
     done = rows;
-    double left = dq_fit_trace(&p->tt);
+    double left = p->variance;
     for (int64_t a = 0; a < p->out; a++) {
       left -= fmax(values[a], 0);
       table->errors[i * p->out + a] += fmax(left, 0);
     }
   }
-  table->variance += dq_fit_trace(&p->tt);
+  table->variance += p->variance;
   return DQ_OK;
 }
 
@@ -227,7 +223,7 @@ dq_status dq_fit_errors(dq_fit_table *table, const dq_moments *moments, const dq
     dq_arena *scratch = dq_arena_beside(arena);
     if (!scratch) return dq_fail_memory(error, sizeof(dq_fit_problem));
     dq_fit_problem p;
-    dq_status status = open_problem(&p, moments, weight, g, scratch, error);
+    dq_status status = dq_fit_open_problem(&p, moments, weight, g, scratch, error);
     if (status == DQ_OK) status = add_errors(&p, table, error);
     dq_arena_free(scratch);
     DQ_TRY(status);
@@ -247,7 +243,7 @@ static dq_status regress_step(const dq_fit_problem *p, void *factors, dq_error *
   DQ_TRY(regress(p, f->cut_in ? &f->v : NULL, &r, error));
   DQ_TRY(dq_fit_new_matrix(&covariance, p->out, p->out, p->arena, error));
   DQ_TRY(dq_matrix_multiply(true, &r.half, false, &r.half, 0, &covariance, error));
-  f->unexplained = dq_fit_trace(&p->tt);
+  f->unexplained = p->variance;
   if (!f->cut_out) {
     f->unexplained -= dq_fit_trace(&covariance);
     DQ_TRY(dq_solve_triangular(&r.lower, true, &r.half, error));
@@ -320,7 +316,7 @@ static dq_status solve_and_store(dq_fit *fit, const dq_fit_problem *p, int64_t g
     dq_fit_transpose(&f.u, &output);
   }
   fit->error += fmax(f.unexplained, 0);
-  *variance += dq_fit_trace(&p->tt);
+  *variance += p->variance;
   return store_bias(p, &f, fit->bias + group * p->out, error);
 }
 
@@ -341,7 +337,7 @@ dq_status dq_fit_solve(dq_fit *fit, const dq_moments *moments, const dq_tensor *
     dq_arena *scratch = dq_arena_new(m->budget);
     if (!scratch) return dq_fail_memory(error, sizeof(dq_fit_problem));
     dq_fit_problem p;
-    dq_status status = open_problem(&p, m, weight, g, scratch, error);
+    dq_status status = dq_fit_open_problem(&p, m, weight, g, scratch, error);
     if (status == DQ_OK) status = solve_and_store(fit, &p, g, rounds, &variance, error);
     dq_arena_free(scratch);
     DQ_TRY(status);

@@ -10,8 +10,9 @@
 // V starts from the singular vectors of the weight with its input channels weighted by the square
 // root of their covariance, its columns in the order of what they contribute.
 //
-// A ridge of DQ_FIT_RIDGE times the mean variance of a patch's elements keeps R close to the weight W in directions
-// that hardly occur on the pictures: as if W had computed the responses of independent patches of that variance too.
+// A ridge keeps R close to the weight W in directions that hardly occur on the pictures: as if W had computed the
+// responses of independent patches too, of some share of the mean variance of a patch's elements. That share is the
+// strength of the ridge. At a large one the factors are those of the weight alone. decomp/fit/shrink.h chooses it.
 #ifndef DQ_DECOMP_FIT_H
 #define DQ_DECOMP_FIT_H
 
@@ -19,7 +20,7 @@
 #include "decomp/ranks/ranks.h"
 #include "lib/base/tensor.h"
 
-#define DQ_FIT_RIDGE 1e-3
+#define DQ_FIT_RIDGE 1e-3 // the least strength
 
 // Response errors, by ranks of one group. A response error is the share (0 to 1) of the variance of the responses that
 // the factors miss. A rank that is the number of channels means that the mode stays whole.
@@ -32,11 +33,14 @@ typedef struct dq_fit_table {
 
 enum { DQ_FIT_IN_RANKS = 32 }; // the largest number of in-ranks of a table besides the last one
 
-// Adds the ridge to *moments, once, after dq_moments_centre and before the functions below. `weight` is float32 with
-// the dimensions that the moments were opened with. DQ_SYSTEM: there is no memory.
-dq_status dq_fit_prepare(dq_moments *moments, const dq_tensor *weight, dq_error *error);
+// Sets the ridge of *moments to that of a strength, in place of an earlier one; after dq_moments_centre and before the
+// functions below. Patches that do not vary at all get a ridge of 1.
+void dq_fit_prepare(dq_moments *moments, double strength);
+// The mean variance of the elements of a patch of a group, without the ridge; after dq_moments_centre.
+double dq_fit_mean_variance(const dq_moments *moments, int64_t group);
 // Computes the errors at all out-ranks and at DQ_FIT_IN_RANKS in-ranks or fewer, evenly spread over the multiples of
-// `multiple` (>= 1). The table is in the arena. DQ_BAD_INPUT as dq_fit_solve.
+// `multiple` (>= 1). `weight` is float32 with the dimensions that the moments were opened with. The table is in the
+// arena. DQ_BAD_INPUT as dq_fit_solve.
 dq_status dq_fit_errors(dq_fit_table *table, const dq_moments *moments, const dq_tensor *weight, int64_t multiple,
                         dq_arena *arena, dq_error *error);
 

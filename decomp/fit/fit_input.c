@@ -9,7 +9,7 @@ enum { GRADIENT_STEPS = 8 };
 
 // ---- The input factor to start from ----
 
-// The covariance of the input channels, mean over the kernel positions.
+// The covariance of the input channels, mean over the kernel positions, with the ridge.
 static void channel_covariance(const dq_fit_problem *p, const dq_matrix *covariance) {
   memset(covariance->data, 0, (size_t)(p->in * p->in) * sizeof(double));
   for (int64_t t = 0; t < p->taps; t++)
@@ -17,6 +17,7 @@ static void channel_covariance(const dq_fit_problem *p, const dq_matrix *covaria
       for (int64_t j = 0; j < p->in; j++)
         covariance->data[i * p->in + j] +=
             (double)p->xx.data[(t * p->in + i) * p->xx.stride + t * p->in + j] / (double)p->taps;
+  for (int64_t i = 0; i < p->in; i++) covariance->data[i * p->in + i] += p->ridge;
 }
 
 // C^power of a symmetric positive semidefinite matrix by its eigenvalues; those below 1e-12 of the
@@ -152,6 +153,10 @@ static dq_status fold(const descent *d, const dq_matrix *wide, const dq_matrix *
   return dq_matrix_multiply(true, &d->g, false, &rows, 0, result, error);
 }
 
+static void add(const dq_matrix *to, double factor, const dq_matrix *from) {
+  for (int64_t i = 0; i < to->rows * to->columns; i++) to->data[i] += factor * from->data[i];
+}
+
 // The normal equations' matrix times a candidate for V.
 static dq_status apply(const descent *d, const dq_matrix *v, const dq_matrix *result, dq_error *error) {
   dq_matrix rows = dq_fit_matrix(d->f->rank_out * d->p->taps, d->p->in, d->expanded.data);
@@ -159,6 +164,7 @@ static dq_status apply(const descent *d, const dq_matrix *v, const dq_matrix *re
   dq_fit_narrow(&d->expanded, &d->narrow[0]);
   DQ_TRY(dq_matrix_multiply_f32(false, &d->narrow[0], false, &d->p->xx, 0, &d->narrow[1], error));
   dq_fit_widen(&d->narrow[1], &d->product);
+  add(&d->product, d->p->ridge, &d->expanded);
   return fold(d, &d->product, result, error);
 }
 
@@ -171,10 +177,6 @@ static double dot(const dq_matrix *a, const dq_matrix *b) {
   double sum = 0;
   for (int64_t i = 0; i < a->rows * a->columns; i++) sum += a->data[i] * b->data[i];
   return sum;
-}
-
-static void add(const dq_matrix *to, double factor, const dq_matrix *from) {
-  for (int64_t i = 0; i < to->rows * to->columns; i++) to->data[i] += factor * from->data[i];
 }
 
 // The right side less the left at V: what is to be brought to zero.

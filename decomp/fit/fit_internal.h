@@ -9,12 +9,18 @@
 // The problem of one group: patches x, responses t.
 typedef struct dq_fit_problem {
   int64_t taps, in, out, patch;  // kernel positions; input and output channels; taps * in
-  dq_matrix_f32 xx;              // covariances of the patches, patch x patch: those of the moments
-  dq_matrix xt, tt;              // covariances: patch x out, out x out
+  dq_matrix_f32 xx;              // covariances of the patches, patch x patch: those of the moments, without the ridge
+  double ridge;                  // to be added to the diagonal of xx
+  dq_matrix xt;                  // covariances with the responses, patch x out, with the ridge
+  double variance;               // of the responses, summed over the channels, with the ridge
   dq_matrix weight;              // out x patch
   const double *x_mean, *t_mean; // [patch], [out]
   dq_arena *arena;
 } dq_fit_problem;
+
+// Opens the problem of a group in the arena. DQ_SYSTEM: there is no memory.
+dq_status dq_fit_open_problem(dq_fit_problem *p, const dq_moments *m, const dq_tensor *weight, int64_t group,
+                              dq_arena *arena, dq_error *error);
 
 typedef struct dq_fit_factors {
   int64_t rank_out, rank_in;
@@ -22,7 +28,7 @@ typedef struct dq_fit_factors {
   dq_matrix v;          // rank_in x in
   dq_matrix u;          // rank_out x out: rows are directions of the responses
   dq_matrix g;          // rank_out x (rank_in, taps)
-  double unexplained;   // variance of the responses that the factors miss, in the units of the trace of tt
+  double unexplained;   // variance of the responses that the factors miss, in the units of dq_fit_problem.variance
 } dq_fit_factors;
 
 // Calls step(p, argument) with an arena of its own in place of p->arena, which is freed: what one step of the fit needs

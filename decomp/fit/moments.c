@@ -31,7 +31,9 @@ dq_status dq_moments_init(dq_moments *moments, const int64_t dims[4], int64_t gr
   moments->size = size;
   moments->sums = DQ_NEW_ARRAY(arena, count, float);
   moments->shift = DQ_NEW_ARRAY(arena, group * size, float);
-  return moments->sums && moments->shift ? DQ_OK : dq_fail_memory(error, (size_t)count * sizeof(float));
+  moments->ridge = DQ_NEW_ARRAY(arena, group, double);
+  return moments->sums && moments->shift && moments->ridge ? DQ_OK
+                                                           : dq_fail_memory(error, (size_t)count * sizeof(float));
 }
 
 typedef struct addition {
@@ -100,4 +102,28 @@ dq_status dq_moments_centre(dq_moments *moments, dq_error *error) {
     for (int64_t r = 0; r < last; r++) means[r] += shift[r], all[r * moments->size + last] = means[r];
   }
   return DQ_OK;
+}
+
+// Covariances of two sets of vectors together: those of each by its share, and those of the two means.
+static void pool_group(float *all, const float *other, int64_t size, double share) {
+  const int64_t last = size - 1;
+  float *means = all + last * size;
+  const float *other_means = other + last * size;
+  for (int64_t r = 0; r < last; r++)
+    for (int64_t c = 0; c < last; c++) {
+      const double between = ((double)means[r] - (double)other_means[r]) * ((double)means[c] - (double)other_means[c]);
+      all[r * size + c] = (float)((1 - share) * (double)all[r * size + c] + share * (double)other[r * size + c] +
+                                  share * (1 - share) * between);
+    }
+  for (int64_t r = 0; r < last; r++)
+    means[r] = all[r * size + last] = (float)((1 - share) * (double)means[r] + share * (double)other_means[r]);
+}
+
+void dq_moments_pool(dq_moments *moments, const dq_moments *other) {
+  const int64_t square = moments->size * moments->size;
+  if (!other->rows) return;
+  moments->rows += other->rows;
+  const double share = (double)other->rows / (double)moments->rows;
+  for (int64_t g = 0; g < moments->group; g++)
+    pool_group(moments->sums + g * square, other->sums + g * square, moments->size, share);
 }

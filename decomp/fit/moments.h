@@ -19,6 +19,7 @@ typedef struct dq_moments {
   // dq_moments_centre. Sums of float32 have relative errors of some 1e-6 (docs/NUMERICS.md).
   float *sums;
   float *shift;      // [group][size]: the mean of the vectors that were added first, 0 for the last element
+  double *ridge;     // [group]: the variance that dq_fit_prepare adds to every element of a patch, 0 before that
   dq_budget *budget; // of the arena of `sums`
 } dq_moments;
 
@@ -38,6 +39,10 @@ dq_status dq_moments_add(dq_moments *moments, int64_t rows, float *vectors, cons
 // DQ_BAD_INPUT: no vector was added, or a covariance is not finite (NaN, infinity or overflow), after which the moments
 // are of no use.
 dq_status dq_moments_centre(dq_moments *moments, dq_error *error);
+
+// Adds the vectors of `other`, which has the same dimensions, to *moments: both hold covariances, and *moments then
+// holds those of all vectors. `other` without vectors changes nothing.
+void dq_moments_pool(dq_moments *moments, const dq_moments *other);
 
 // A view of `rows` x `columns` elements of the matrix of a group, from (row, column) on.
 static inline dq_matrix_f32 dq_moments_view(const dq_moments *m, int64_t group, int64_t row, int64_t rows,

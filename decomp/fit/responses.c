@@ -33,6 +33,11 @@ typedef struct measurement {
   dq_arena *arena;
 } measurement;
 
+int dq_response_half(int64_t picture) {
+  dq_random random = dq_random_start(0, (uint64_t)(picture / 2));
+  return (int)((uint64_t)picture & 1) ^ (int)(dq_random_next(&random) >> 63);
+}
+
 static int64_t output_positions(const dq_window *w) { return w->output[0] * w->output[1]; }
 
 // Which positions of the output are looked at in this picture: all, or evenly spread ones.
@@ -50,10 +55,10 @@ static dq_window rows_window(int64_t rows) {
 }
 
 // Elements of the vectors of one picture.
-static int64_t vector_count(const watched *w) { return w->rows * w->site->moments->group * w->site->moments->size; }
+static int64_t vector_count(const watched *w) { return w->rows * w->site->halves->group * w->site->halves->size; }
 
 static dq_status open_window(watched *w, const dq_tensor *input, const measurement *m, dq_error *error) {
-  const dq_moments *moments = w->site->moments;
+  const dq_moments *moments = w->site->halves;
   dq_op op = {.context = m->context, .node = w->site->node, .error = error};
   if (input->rank < 1 || (!w->site->matrix && input->rank != 4))
     return dq_fail(error, DQ_UNSUPPORTED, "'%s' has no 4 known dimensions", w->site->input);
@@ -68,7 +73,7 @@ static dq_status open_window(watched *w, const dq_tensor *input, const measureme
 
 // The channels of one input position into the vectors' patches; zeros beyond the border.
 static void gather_tap(const watched *w, const float *values, int64_t y, int64_t x, int64_t tap, float *vector) {
-  const dq_moments *m = w->site->moments;
+  const dq_moments *m = w->site->halves;
   int64_t height = w->window.input[0], width = w->window.input[1];
   bool inside = y >= 0 && y < height && x >= 0 && x < width;
   int64_t place = y * width + x, stride = w->site->matrix ? 1 : height * width;
@@ -80,7 +85,7 @@ static void gather_tap(const watched *w, const float *values, int64_t y, int64_t
 
 static void gather_patches(const watched *w, const dq_tensor *input, int64_t picture) {
   const dq_window *win = &w->window;
-  const dq_moments *m = w->site->moments;
+  const dq_moments *m = w->site->halves;
   const int64_t *positions = w->positions + picture * w->rows;
   for (int64_t r = 0; r < w->rows; r++) {
     float *vector = w->vectors + picture * vector_count(w) + r * m->group * m->size;
@@ -95,7 +100,7 @@ static void gather_patches(const watched *w, const dq_tensor *input, int64_t pic
 
 static dq_status gather_answers(const watched *w, const dq_tensor *answers, int64_t picture, float sign,
                                 dq_error *error) {
-  const dq_moments *m = w->site->moments;
+  const dq_moments *m = w->site->halves;
   int64_t positions = output_positions(&w->window), first = dq_moments_patch(m);
   int64_t channels = m->group * m->out, stride = w->site->matrix ? 1 : positions;
   int64_t step = w->site->matrix ? channels : 1;
@@ -188,7 +193,7 @@ static dq_status open_windows(measurement *m, dq_error *error) {
 static void start_run(const measurement *m) {
   for (int i = 0; i < m->count; i++) {
     const watched *w = &m->watched[i];
-    const dq_moments *moments = w->site->moments;
+    const dq_moments *moments = w->site->halves;
     for (int64_t v = 0; v < m->pictures * w->rows * moments->group; v++)
       memset(w->vectors + v * moments->size + dq_moments_patch(moments), 0, (size_t)moments->out * sizeof(float));
     for (int64_t p = 0; p < m->pictures; p++)
@@ -196,11 +201,17 @@ static void start_run(const measurement *m) {
   }
 }
 
-static dq_status add_pictures(const measurement *m, dq_error *error) {
+// Each half of the pictures to its moments.
+static dq_status add_pictures(const measurement *m, int64_t all, dq_error *error) {
   for (int64_t p = 0; p < m->pictures; p++)
     for (int i = 0; i < m->count; i++) {
       const watched *w = &m->watched[i];
-      DQ_TRY(dq_moments_add(w->site->moments, w->rows, w->vectors + p * vector_count(w), m->context, error));
+      dq_moments *halves = w->site->halves;
+      float *vectors = w->vectors + p * vector_count(w);
+      const int64_t first = all > 1 ? w->rows : (w->rows + 1) / 2;
+      DQ_TRY(dq_moments_add(&halves[all > 1 && dq_response_half(m->first + p)], first, vectors, m->context, error));
+      vectors += first * halves->group * halves->size;
+      if (first < w->rows) DQ_TRY(dq_moments_add(&halves[1], w->rows - first, vectors, m->context, error));
     }
   return DQ_OK;
 }
@@ -217,7 +228,7 @@ static dq_status run_pictures(measurement *m, const dq_response_run *run, dq_err
     DQ_TRY(dq_runner_run(current, error));
     m->now = false;
     if (m->both) DQ_TRY(dq_runner_run(original, error));
-    DQ_TRY(add_pictures(m, error));
+    DQ_TRY(add_pictures(m, run->pictures, error));
     dq_progress(m->context, run->doing, m->first + m->pictures, run->pictures);
   }
   return DQ_OK;

@@ -16,7 +16,8 @@ typedef struct dq_response_site {
   const char *output;  // name of the value of the original network that is the response
   const char *beside;  // name of a value of both networks; NULL: none
   bool matrix;         // channels are the last dimension of input and output, all other dimensions are positions
-  dq_moments *moments; // receives the vectors (dq_moments_add)
+  dq_moments *halves; // [2]: receive the vectors (dq_moments_add) of the pictures of each half (dq_response_half); of a
+                      // single picture those of the first positions and of the others
 } dq_response_site;
 
 typedef struct dq_response_run {
@@ -29,6 +30,10 @@ typedef struct dq_response_run {
   int64_t batch;     // pictures that one run takes; 0: 1. A model that fixes its batch keeps that. The result is the
                      // same.
 } dq_response_run;
+
+// The half of the picture with that number, 0 or 1. Of pictures 0 and 1, 2 and 3 and so on one is in either half, by
+// chance, as the order of pictures may repeat, such as class after class. It is always the same.
+int dq_response_half(int64_t picture);
 
 enum { DQ_RESPONSE_POSITIONS = 256 }; // output positions of one picture, at most
 

@@ -66,7 +66,7 @@ typedef struct dq_tucker_layer {
   double time_before, time_after; // seconds of the layer alone, with never_slower; 0: not measured
   double time_ratio, time_most;   // time ratio after / before, measured in turns, and the upper end of its confidence
                                   // interval of at least 97 % (dq_block_ratio_of)
-  double response_error;          // with data: share (0 to 1) of the variance of the responses that is missed; else 0
+  double response_error;          // with data: dq_fit_cross.error; else 0
   // Names of the nodes that replaced the layer and of their weights, in the order tucker_in, tucker_core, tucker_out;
   // NULL where a mode stays whole, and all NULL for a layer that stays as it is.
   const char *nodes[3], *factors[3];

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/eval/eval.h"
+#include "lib/graph/saturation.h"
 #include "lib/kernels/conv/conv.h"
 #include "lib/session/runner.h"
 
@@ -25,8 +26,22 @@ typedef struct walk {
   void *user;
 } walk;
 
-static dq_status run(const dq_judge *judge, const dq_graph *graph, dq_runner_function after, void *user,
-                     dq_error *error) {
+// Ends the graph in front of a Softmax at its outputs: probabilities of nearly certain classes hide errors, and those
+// of doubtful ones exaggerate them.
+static dq_status end_before_softmax(dq_graph *graph, dq_error *error) {
+  static const char *const functions[] = {"Softmax", "LogSoftmax", NULL};
+  const char **ends = DQ_NEW_ARRAY(graph->arena, graph->output_count, const char *);
+  if (!ends) return dq_fail_memory(error, 0);
+  for (int o = 0; o < graph->output_count; o++) {
+    const dq_value *argument = dq_before_function(graph->outputs[o], functions);
+    ends[o] = argument ? argument->name : graph->outputs[o]->name;
+  }
+  return dq_graph_restrict_to(graph, ends, graph->output_count, error);
+}
+
+static dq_status run_copy(const dq_judge *judge, dq_graph *graph, dq_runner_function after, void *user,
+                          dq_error *error) {
+  DQ_TRY(end_before_softmax(graph, error));
   walk all = {.judge = judge, .user = user};
   static const dq_conv_setting fastest = {NULL, DQ_CONV_AUTO};
   dq_runner_options options = {.session = {.convolutions = &fastest, .convolution_count = 1}};
@@ -35,6 +50,15 @@ static dq_status run(const dq_judge *judge, const dq_graph *graph, dq_runner_fun
   DQ_TRY(dq_runner_open(&all.runner, graph, judge->data, &options, judge->context, error));
   dq_status status = dq_runner_each(&all.runner, &range, after, &all, error);
   dq_runner_close(&all.runner);
+  return status;
+}
+
+static dq_status run(const dq_judge *judge, const dq_graph *graph, dq_runner_function after, void *user,
+                     dq_error *error) {
+  dq_graph *copy = dq_graph_copy(graph);
+  if (!copy) return dq_fail_memory(error, 0);
+  dq_status status = run_copy(judge, copy, after, user, error);
+  dq_graph_free(copy);
   return status;
 }
 

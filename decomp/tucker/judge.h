@@ -9,8 +9,8 @@
 typedef struct dq_judge dq_judge;
 
 // Runs the original on `pictures` pictures, evenly spread over the data, and stores its outputs of floats in *judge,
-// which the caller frees. Graph, data, shapes (may be NULL) and context must outlive the judge. Statuses as
-// dq_runner_open.
+// which the caller frees. In place of an output that a Softmax computes its argument counts. Graph, data, shapes (may
+// be NULL) and context must outlive the judge. Statuses as dq_runner_open.
 dq_status dq_judge_open(dq_judge **judge, const dq_graph *original, dq_data *data, int64_t pictures,
                         const dq_shape_request *shapes, const dq_context *context, dq_error *error);
 void dq_judge_free(dq_judge *judge); // NULL is allowed

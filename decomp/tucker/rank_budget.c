@@ -87,13 +87,21 @@ static bool list_in_choices(candidate *c, int64_t multiple, dq_arena *arena) {
 static const double LEAST_GAIN = 1e-9; // of a layer that showed no effect on the pictures
 static const double UNKNOWN_WEIGHT_LOSS = 1e-9, UNKNOWN_RESPONSE_LOSS = 1e-8;
 
+// The response error as it counts. A gain was measured with one error, the trial's. Larger ones leave out more of what
+// the outputs depend on, such as the mean over a plane, while small ones are noise that means take away: beyond the
+// trial, and beyond SMALL_ERROR, the noise in the outputs is taken to grow with the square of the error.
+static double beyond_trial(const dq_tucker_job *job, double error) {
+  static const double SMALL_ERROR = 0.003;
+  return error * fmax(1, error / fmax(job->tried, SMALL_ERROR));
+}
+
 // What number a and b of the lists cost in quality; `saved` is the share of the layer's multiply-accumulates.
 static double loss_at(const candidate *c, int64_t a, int64_t b, double saved) {
   const dq_fit_table *table = &c->job->table;
   double tails = c->out.tails[a] + c->in.tails[b];
   if (!table->in_count) return tails * tails + UNKNOWN_WEIGHT_LOSS * saved * saved;
   double error = table->errors[b * table->out + c->out.ranks[a] - 1];
-  return fmax(c->job->gain, LEAST_GAIN) * (error + UNKNOWN_RESPONSE_LOSS * saved * saved);
+  return fmax(c->job->gain, LEAST_GAIN) * (beyond_trial(c->job, error) + UNKNOWN_RESPONSE_LOSS * saved * saved);
 }
 
 static int by_macs(const void *a, const void *b) {

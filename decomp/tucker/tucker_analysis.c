@@ -9,7 +9,7 @@ typedef struct kept_layer {
   dq_ranks full;
   dq_hosvd hosvd;
   dq_fit_table table;
-  double gain;
+  double gain, tried;
 } kept_layer;
 
 struct dq_tucker_analysis {
@@ -38,7 +38,7 @@ dq_status dq_tucker_analysis_store(dq_tucker_analysis *analysis, dq_tucker_job *
   for (int i = 0; i < count; i++) {
     dq_tucker_job *job = &jobs[i];
     if (job->layer->reason[0]) continue;
-    analysis->layers[i] = (kept_layer){true, job->layer->full, job->hosvd, job->table, job->gain};
+    analysis->layers[i] = (kept_layer){true, job->layer->full, job->hosvd, job->table, job->gain, job->tried};
     analysis->owned[2 * i] = job->spectra, analysis->owned[2 * i + 1] = job->trial;
     job->spectra = job->trial = NULL;
   }
@@ -55,6 +55,7 @@ bool dq_tucker_analysis_recall(const dq_tucker_analysis *analysis, dq_tucker_job
     jobs[i].hosvd = layer->hosvd;
     jobs[i].table = layer->table;
     jobs[i].gain = layer->gain;
+    jobs[i].tried = layer->tried;
   }
   return true;
 }

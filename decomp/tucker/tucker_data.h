@@ -14,7 +14,10 @@ typedef struct dq_tucker_data {
 } dq_tucker_data;
 
 // Number of pictures that the factors are fitted to; the options have data.
-int64_t dq_tucker_data_pictures(const dq_tucker_options *options);
+static inline int64_t dq_tucker_data_pictures(const dq_tucker_options *options) {
+  const int64_t all = dq_data_count(options->data);
+  return options->pictures && options->pictures < all ? options->pictures : all;
+}
 
 // Folds each batch normalization that follows a convolution of the graph into the convolution. DQ_SYSTEM: there is no
 // memory.

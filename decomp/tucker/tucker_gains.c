@@ -2,7 +2,9 @@
 // alone gets the weight of a decomposition and the outputs are compared with the original's. Errors
 // of several layers then add up as if they were independent.
 #include <math.h>
+#include <stdlib.h>
 
+#include "decomp/fit/responses.h"
 #include "decomp/tucker/judge.h"
 #include "decomp/tucker/tucker_data.h"
 
@@ -30,7 +32,19 @@ static dq_status measure_gain(const dq_judge *judge, const dq_tucker_data *data,
                                  : replace(copy, node, job->dense, job->shift, error);
   if (status == DQ_OK) status = dq_judge_noise(judge, copy, &noise, error);
   dq_graph_free(copy);
-  job->gain = noise / fmax(job->layer->response_error, 1e-9);
+  job->gain = noise / fmax(job->tried, 1e-9);
+  return status;
+}
+
+// The pictures that trials are not fitted to; a single picture is all there is.
+static dq_status first_half(dq_data **view, const dq_tucker_data *data, dq_error *error) {
+  const int64_t pictures = dq_tucker_data_pictures(data->options);
+  int64_t *order = malloc((size_t)pictures * sizeof *order), count = 0;
+  if (!order) return dq_fail_memory(error, (size_t)pictures * sizeof *order);
+  for (int64_t i = 0; i < pictures; i++)
+    if (pictures == 1 || !dq_response_half(i)) order[count++] = i;
+  dq_status status = dq_data_view(view, data->options->data, order, count, error);
+  free(order);
   return status;
 }
 
@@ -39,12 +53,14 @@ dq_status dq_tucker_gains(dq_tucker_data *data, dq_error *error) {
   const dq_tucker_options *options = data->options;
   const dq_context *context = options->context ? options->context : &plain;
   dq_judge *judge = NULL;
-  DQ_TRY(dq_judge_open(&judge, data->original, options->data, PICTURES, options->shapes, context, error));
-  dq_status status = DQ_OK;
+  dq_data *first = NULL;
+  DQ_TRY(first_half(&first, data, error));
+  dq_status status = dq_judge_open(&judge, data->original, first, PICTURES, options->shapes, context, error);
   for (int i = 0; status == DQ_OK && i < data->count; i++) {
     if (!data->jobs[i].layer->reason[0]) status = measure_gain(judge, data, &data->jobs[i], error);
     dq_progress(context, "what errors do to the outputs", i + 1, data->count);
   }
   dq_judge_free(judge);
+  dq_data_free(first);
   return status;
 }

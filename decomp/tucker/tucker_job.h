@@ -4,7 +4,7 @@
 #define DQ_DECOMP_TUCKER_JOB_H
 
 #include "decomp/tucker/decomp.h"
-#include "decomp/fit/fit.h"
+#include "decomp/fit/shrink.h"
 #include "lib/ops/product.h"
 
 typedef struct dq_tucker_job {
@@ -28,12 +28,14 @@ typedef struct dq_tucker_job {
   int64_t input_dims[4];              // N, C, H, W of the input of the layer; the first is 0: not known
   dq_ranks timed;                     // ranks that the times in `layer` are for
   bool refused;                       // layer->reason is that it does not become faster
+  bool unfit;                         // layer->reason is its error on pictures that it is not fitted to
   // With data only:
   const char *beside;       // the other operand of the addition that alone reads the output; NULL: none
-  dq_moments moments;       // while the layer is analysed or fitted
+  dq_moments halves[2];     // while the layer is analysed or fitted (dq_response_half)
   dq_arena *sums;           // owns the moments
   dq_fit_table table;       // response errors at all ranks; in_count 0: not known
   double gain;              // output error of the network for each unit of response error of this layer
+  double tried;             // response error of the trial that `gain` was measured with; 0: none was made
   dq_tensor *dense, *shift; // weight and bias of a trial for `gain`
   dq_arena *trial;          // owns table, dense and shift
   dq_tensor *bias_fitted;   // bias that belongs to the fitted factors; NULL: that of the original

@@ -223,6 +223,21 @@ static dq_status decompose_all(work *w, const dq_tucker_report *report, dq_error
   return dq_tucker_run(w->jobs, w->count, dq_tucker_factor, options, "decomposing", error);
 }
 
+// Fits one layer and puts it into the graph, unless its fit leaves it alone.
+static dq_status fit_and_place(work *w, dq_tucker_data *data, dq_tucker_job *job, dq_error *error) {
+  DQ_TRY(dq_tucker_data_fit(data, job, error));
+  if (job->layer->reason[0]) return DQ_OK;
+  DQ_TRY(place(w, job, error));
+  return dq_graph_index(w->graph, false, error);
+}
+
+static void warn_of_bound(const work *w, int left) {
+  if (left && w->options->macs_share > 0)
+    dq_message(w->options->context, DQ_WARNING,
+               "the bound is not reached, as %d %s alone that could not be fitted (more pictures may help)", left,
+               left == 1 ? "layer is left" : "layers are left");
+}
+
 // With data: ranks from the errors of the responses, then one layer after the other is put into the
 // graph, so that the next one sees what it will read.
 static dq_status decompose_on_data(work *w, dq_tucker_report *report, dq_error *error) {
@@ -230,14 +245,15 @@ static dq_status decompose_on_data(work *w, dq_tucker_report *report, dq_error *
   dq_tucker_data data = {w->graph, w->original, options, w->jobs, w->count};
   DQ_TRY(dq_tucker_data_analyse(&data, report, error));
   DQ_TRY(choose_all(w, report, error));
+  int left = 0;
   for (int i = 0; i < w->count; i++) {
     dq_tucker_job *job = &w->jobs[i];
-    if (!job->layer->reason[0]) DQ_TRY(dq_tucker_data_fit(&data, job, error));
     if (job->layer->reason[0]) continue;
-    DQ_TRY(place(w, job, error));
-    DQ_TRY(dq_graph_index(w->graph, false, error));
-    report->decomposed++;
+    DQ_TRY(fit_and_place(w, &data, job, error));
+    report->decomposed += !job->layer->reason[0];
+    left += job->unfit;
   }
+  warn_of_bound(w, left);
   if (!report->decomposed) return DQ_OK;
   DQ_TRY(dq_tucker_data_bias(&data, error));
   return dq_graph_drop_constants(w->graph, error);

@@ -5,6 +5,7 @@
 
 #include "datasets/datasets.h"
 #include "decomp/tucker/decomp.h"
+#include "decomp/tucker/tucker_split.h"
 #include "lib/base/context.h"
 #include "lib/base/locale.h"
 #include "lib/dq.h"
@@ -154,14 +155,21 @@ dq_status dq_api_replace(dq_model *model, dq_graph *answer, dq_error *error);
 // Takes the last dq_api_replace back, when `status` is a failure; returns `status`.
 dq_status dq_api_undo(dq_model *model, dq_status status);
 
+// A decomposition that was asked for.
+typedef struct dq_api_tucker_job {
+  // A copy of the caller's options, with defaults for the fields that the caller's struct does not have; a search reads
+  // max_drop, eval, task, decode and time_limit here.
+  dq_model_tucker_options given;
+  dq_tucker_options settings;
+  dq_shape_request request; // shapes, completed from the data
+  dq_tucker_split split;    // of given.data, unless nothing is fitted or given.eval has the pictures for the verdict
+} dq_api_tucker_job;
+
 // Converts the public options of a decomposition (NULL: the defaults, which lack a rule) to those of dq_tucker_apply.
-// *given gets a copy of the caller's options, with defaults for the fields that the caller's struct does not have; a
-// search reads max_drop, eval, task, decode and time_limit there. *settings points into the arena, to the caller's data
-// and to *request, so these must outlive it; *request gets the shapes, completed from the data. The model does not
-// change. DQ_USAGE: the options are invalid or contradict each other; also statuses of dq_complete_shapes, dq_api_batch
-// and dq_ranks_load.
-dq_status dq_api_tucker(const dq_model *model, const dq_model_tucker_options *options, dq_arena *arena,
-                        dq_model_tucker_options *given, dq_tucker_options *settings, dq_shape_request *request,
-                        dq_error *error);
+// job->settings points into the arena, to the caller's data and into *job, which stays where it is. The model does not
+// change. The caller closes job->split, also after a failure. DQ_USAGE: the options are invalid or contradict each
+// other; also statuses of dq_complete_shapes, dq_api_batch and dq_ranks_load.
+dq_status dq_api_tucker(dq_api_tucker_job *job, const dq_model *model, const dq_model_tucker_options *options,
+                        dq_arena *arena, dq_error *error);
 
 #endif

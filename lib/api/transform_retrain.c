@@ -23,15 +23,16 @@ static dq_status retrain_weights(const dq_model *model, const char *path, dq_ret
 
 static dq_status retrain_steps(const dq_model *model, const char *path, const dq_retrain_options *hook,
                                const dq_model_retrain_options *options, dq_arena *arena, dq_error *error) {
-  dq_model_tucker_options given;
-  dq_tucker_options settings;
-  dq_shape_request request;
+  dq_api_tucker_job job;
   if (model->last != DQ_TRANSFORM_TUCKER)
     return dq_fail(error, DQ_USAGE, "every is given, but the last transform was no decomposition");
   if (!options->tucker)
     return dq_fail(error, DQ_USAGE, "every is given without tucker, the options of the decomposition");
-  DQ_TRY(dq_api_tucker(model, options->tucker, arena, &given, &settings, &request, error));
-  return dq_tucker_retrain_steps(&model->tucker, path, hook, &settings, options->every, error);
+  dq_status status = dq_api_tucker(&job, model, options->tucker, arena, error);
+  if (status == DQ_OK)
+    status = dq_tucker_retrain_steps(&model->tucker, path, hook, &job.settings, options->every, error);
+  dq_tucker_split_close(&job.split);
+  return status;
 }
 
 static dq_status retrain_by(const dq_model *model, const char *path, dq_retrain_options *hook,

@@ -44,18 +44,38 @@ static dq_status check_search(const dq_model_tucker_options *given, dq_error *er
     return dq_fail(error, DQ_USAGE, "max_drop is given without data, the pictures that trials are fitted to");
   DQ_TRY(dq_task_check(given->task, error));
   DQ_TRY(dq_decoder_check(given->decode, error));
-  if (given->max_drop >= 0) return DQ_OK;
-  const char *alone = given->eval ? "eval" : given->time_limit != 0 ? "time_limit" : NULL;
-  return alone ? dq_fail(error, DQ_USAGE, "%s is given without max_drop, which alone reads it", alone) : DQ_OK;
+  if (given->max_drop >= 0 || given->time_limit == 0) return DQ_OK;
+  return dq_fail(error, DQ_USAGE, "time_limit is given without max_drop, which alone reads it");
 }
 
-dq_status dq_api_tucker(const dq_model *model, const dq_model_tucker_options *options, dq_arena *arena,
-                        dq_model_tucker_options *given, dq_tucker_options *settings, dq_shape_request *request,
-                        dq_error *error) {
+// Pictures of `data` are kept apart for the verdict, unless `eval` has such pictures or nothing is fitted. Those of
+// `eval` are none where max_drop chooses ranks on them.
+static dq_status split_data(dq_api_tucker_job *job, dq_error *error) {
+  const dq_model_tucker_options *given = &job->given;
+  if (!given->data || given->plain) return DQ_OK;
+  job->settings.data = given->data->data;
+  if (given->eval && given->max_drop < 0) return DQ_OK;
+  DQ_TRY(dq_tucker_split_open(&job->split, given->data->data, given->fit_limit, error));
+  job->settings.data = job->split.fitted;
+  return DQ_OK;
+}
+
+static dq_status read_layers(dq_tucker_options *settings, const char *ranks, dq_arena *arena, dq_error *error) {
+  dq_layer_ranks *layers = NULL;
+  if (!ranks) return DQ_OK;
+  DQ_TRY(dq_ranks_load(ranks, arena, &layers, &settings->layer_count, error));
+  settings->layers = layers;
+  return DQ_OK;
+}
+
+dq_status dq_api_tucker(dq_api_tucker_job *job, const dq_model *model, const dq_model_tucker_options *options,
+                        dq_arena *arena, dq_error *error) {
   const dq_graph *graph = model->graph;
-  *given = tucker_defaults;
-  *settings = (dq_tucker_options){.context = &model->engine->context};
-  DQ_TRY(dq_api_read_options(given, sizeof *given, options, error));
+  const dq_model_tucker_options *given = &job->given;
+  dq_tucker_options *settings = &job->settings;
+  dq_shape_request *request = &job->request;
+  *job = (dq_api_tucker_job){.given = tucker_defaults, .settings.context = &model->engine->context};
+  DQ_TRY(dq_api_read_options(&job->given, sizeof job->given, options, error));
   DQ_TRY(read_rule(given, settings, error));
   DQ_TRY(check_search(given, error));
   if (given->never_slower && (given->force || given->ranks))
@@ -67,32 +87,36 @@ dq_status dq_api_tucker(const dq_model *model, const dq_model_tucker_options *op
   settings->matrices = given->matrices != 0;
   settings->never_slower = given->never_slower != 0;
   settings->bound_first = given->macs != 0;
-  settings->data = given->data && !given->plain ? given->data->data : NULL;
-  DQ_TRY(dq_api_shapes(given->shapes, &graph, 1, 0, arena, request, error));
-  DQ_TRY(dq_complete_shapes(request, graph, settings->data, arena, error));
   if (given->fit_limit < 0)
     return dq_fail(error, DQ_USAGE, "fit_limit is %" PRId64 ", expected 0 or more", given->fit_limit);
+  DQ_TRY(split_data(job, error));
+  DQ_TRY(dq_api_shapes(given->shapes, &graph, 1, 0, arena, request, error));
+  DQ_TRY(dq_complete_shapes(request, graph, settings->data, arena, error));
   settings->pictures = given->fit_limit;
   settings->batch = given->batch;
   DQ_TRY(dq_api_batch(&settings->batch, model, request, settings->data, error));
   if (request->input_count) settings->shapes = request;
-  if (!given->ranks) return DQ_OK;
-  dq_layer_ranks *layers = NULL;
-  DQ_TRY(dq_ranks_load(given->ranks, arena, &layers, &settings->layer_count, error));
-  settings->layers = layers;
-  return DQ_OK;
+  return read_layers(settings, given->ranks, arena, error);
 }
 
-static dq_status search(dq_model *model, const dq_model_tucker_options *given, const dq_tucker_options *settings,
-                        const dq_shape_request *request, dq_tucker_search_report *found, dq_error *error) {
+// The labelled pictures on which trials choose ranks.
+static dq_data *search_pictures(const dq_api_tucker_job *job) {
+  if (job->given.eval) return job->given.eval->data;
+  return job->split.fitted ? job->split.fitted : job->given.data->data;
+}
+
+static dq_status search(dq_model *model, const dq_api_tucker_job *job, dq_tucker_search_report *found,
+                        dq_error *error) {
+  const dq_model_tucker_options *given = &job->given;
+  const dq_tucker_options *settings = &job->settings;
   const dq_context *context = &model->engine->context;
   dq_accuracy_options accuracy = {
-      .task = given->task, .decode = given->decode, .batch = settings->batch, .shapes = *request};
+      .task = given->task, .decode = given->decode, .batch = settings->batch, .shapes = job->request};
   dq_result before = {0};
   dq_graph *answer = NULL;
   const dq_tucker_search_options options = {.max_drop = given->max_drop,
                                             .tucker = settings,
-                                            .eval = given->eval ? given->eval->data : given->data->data,
+                                            .eval = search_pictures(job),
                                             .accuracy = &accuracy,
                                             .before = &before,
                                             .time_limit = given->time_limit};
@@ -112,19 +136,23 @@ typedef struct tucker_facts {
   dq_verdict verdict;
 } tucker_facts;
 
-// On the pictures of eval, else of data, else on noise.
-static dq_status judge(const dq_model *model, const dq_graph *original, const dq_model_tucker_options *given,
-                       const dq_tucker_options *settings, const dq_shape_request *request, dq_verdict *verdict,
-                       dq_error *error) {
-  dq_evaluator_options judged = {.graph = original,
-                                 .shapes = request,
-                                 .decode = given->decode,
-                                 .pictures = DQ_VERDICT_FEW_SAMPLES,
-                                 .batch = settings->batch};
-  if (given->eval) judged.data = given->eval->data;
-  else if (given->data) judged.data = given->data->data;
+// The pictures for the verdict: those that were kept apart, else those of eval, else of data; NULL: there are none.
+static dq_data *judges(const dq_api_tucker_job *job) {
+  if (job->split.apart) return job->split.apart;
+  return job->given.eval ? job->given.eval->data : job->given.data ? job->given.data->data : NULL;
+}
+
+// Without pictures on noise.
+static dq_status judge(const dq_model *model, const dq_graph *original, const dq_api_tucker_job *job,
+                       dq_verdict *verdict, dq_error *error) {
+  const dq_evaluator_options judged = {.graph = original,
+                                       .shapes = &job->request,
+                                       .data = judges(job),
+                                       .decode = job->given.decode,
+                                       .pictures = DQ_VERDICT_FEW_SAMPLES,
+                                       .batch = job->settings.batch};
   if (!model->tucker.decomposed) return DQ_OK;
-  return dq_verdict_conclude(verdict, DQ_VERDICT_OTHER_PICTURES, model->graph, &judged, settings->context,
+  return dq_verdict_conclude(verdict, DQ_VERDICT_OTHER_PICTURES, model->graph, &judged, job->settings.context,
                              original->arena, error);
 }
 
@@ -141,24 +169,29 @@ static dq_status replace_by_copy(dq_model *model, const dq_graph *graph, dq_erro
   return same ? dq_api_replace(model, same, error) : dq_fail_memory(error, 0);
 }
 
-static dq_status tucker(dq_model *model, const dq_model_tucker_options *options, dq_arena *arena, tucker_facts *found,
-                        dq_error *error) {
-  dq_model_tucker_options given;
-  dq_tucker_options settings;
-  dq_shape_request request;
-  DQ_TRY(dq_api_tucker(model, options, arena, &given, &settings, &request, error));
+static dq_status run_job(dq_model *model, const dq_api_tucker_job *job, dq_arena *arena, tucker_facts *found,
+                         dq_error *error) {
   const dq_graph *file = model->graph;
   DQ_TRY(widen(model, error));
   dq_graph *original = dq_graph_copy(model->graph);
   if (!original) return dq_fail_memory(error, 0);
-  dq_status status = given.max_drop >= 0 ? search(model, &given, &settings, &request, &found->search, error)
-                                         : dq_tucker_apply(model->graph, &settings, &model->tucker, error);
+  dq_status status = job->given.max_drop >= 0 ? search(model, job, &found->search, error)
+                                              : dq_tucker_apply(model->graph, &job->settings, &model->tucker, error);
   if (status == DQ_OK && !model->tucker.decomposed) status = replace_by_copy(model, file, error);
   status = dq_api_end(model, DQ_TRANSFORM_TUCKER, status, error);
   dq_verdict verdict = {0};
-  if (status == DQ_OK) status = judge(model, original, &given, &settings, &request, &verdict, error);
+  if (status == DQ_OK) status = judge(model, original, job, &verdict, error);
   if (status == DQ_OK) status = dq_verdict_copy(&found->verdict, &verdict, arena, error);
   dq_graph_free(original);
+  return status;
+}
+
+static dq_status tucker(dq_model *model, const dq_model_tucker_options *options, dq_arena *arena, tucker_facts *found,
+                        dq_error *error) {
+  dq_api_tucker_job job;
+  dq_status status = dq_api_tucker(&job, model, options, arena, error);
+  if (status == DQ_OK) status = run_job(model, &job, arena, found, error);
+  dq_tucker_split_close(&job.split);
   return status;
 }
 

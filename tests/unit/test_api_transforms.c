@@ -406,9 +406,7 @@ static void decomposed_by_search(void **state) {
   api_expect(dq_model_tucker(model, &options, NULL, &api_failure), DQ_CODE_USAGE, "expected one");
   options.ratio = 0, options.max_drop = 101;
   api_expect(dq_model_tucker(model, &options, NULL, &api_failure), DQ_CODE_USAGE, "max_drop is 101");
-  options.max_drop = -1, options.ratio = 0.5, options.eval = arrays;
-  api_expect(dq_model_tucker(model, &options, NULL, &api_failure), DQ_CODE_USAGE, "eval is given without max_drop");
-  options.eval = NULL, options.time_limit = 1;
+  options.max_drop = -1, options.ratio = 0.5, options.time_limit = 1;
   api_expect(dq_model_tucker(model, &options, NULL, &api_failure), DQ_CODE_USAGE, "time_limit is given without");
   options.ratio = 0, options.max_drop = 100, options.task = "classify";
   assert_int_equal(dq_model_tucker(model, &options, &facts, &api_failure), DQ_CODE_OK);
@@ -445,7 +443,7 @@ static void decomposed_on_data(void **state) {
   options.force = 0, options.multiple = 8;
   api_expect(dq_model_tucker(model, &options, NULL, &api_failure), DQ_CODE_USAGE, "ranks is given with multiple");
   options.ranks = NULL, options.ratio = 0.5, options.multiple = 1, options.force = 1;
-  options.data = dataset, options.matrices = 1;
+  options.data = options.eval = dataset, options.matrices = 1;
   assert_int_equal(dq_model_tucker(model, &options, NULL, &api_failure), DQ_CODE_OK);
   dq_model_tucker_row row = {.size = sizeof row};
   int fitted = 0;
