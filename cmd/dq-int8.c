@@ -173,21 +173,38 @@ static const dq_option rows[] = {
          "float16, others in float32. Without labels D bounds the percentage of answers that differ from those in "
          "float. --save-precision keeps the answer, --precision replays it. Exit status 1 when the bound cannot be "
          "held; the model that loses least is written. --time-limit ends the search with the best so far."},
-    DQ_ROW_MIN_SQNR(dq_int8_arguments, bounds.sqnr, .group = "Quantization",
-                    .help = "leave layers in float until every part of an output has an SQNR of D dB; exit 1 if not"),
+    DQ_ROW_MIN_SQNR(
+        dq_int8_arguments, bounds.sqnr, .group = "Quantization",
+        .help = "leave layers in float until every part of an output has an SQNR of D dB on other pictures (the "
+                "lower end of its 95 % interval); exit 1 if not"),
     DQ_ROW_MIN_AGREEMENT(
         dq_int8_arguments, bounds.agreement, .group = "Quantization",
-        .help = "leave layers in float until P percent of the answers are those in float; exit 1 if not",
+        .help =
+            "leave layers in float until P percent of the answers are those in float on other pictures (the lower end "
+            "of the 95 % interval); exit 1 if not",
         .details = "Answers are classes, texts, classes of points, masks or boxes, as the outputs stand for. Both "
-                   "figures are those of the table of outputs, on pictures of --eval, or on some of --data with "
-                   "ranges of others."),
+                   "figures are those of the table of outputs, on pictures of --eval, or on those of --data, each "
+                   "judged by a network with ranges of others. Where the pictures are too few to tell, the message "
+                   "says how many it would take."),
+    {.name = "max-float",
+     .type = DQ_OPTION_PERCENT,
+     .value = "P%",
+     .maximum = 100,
+     .preset = "10%",
+     .group = "Quantization",
+     DQ_INTO(dq_int8_arguments, max_float),
+     .help = "largest share of the multiply-accumulates and of the weights' bytes that may stay in float for "
+             "--min-sqnr and --min-agreement, or where 8 bits lose much",
+     .details = "Where it is not given, --min-sqnr and --min-agreement may take more multiply-accumulates, but no more "
+                "weights. Exit status 1 where an output stays below 20 dB within it, or below a condition; the best "
+                "model within it is written."},
     {.name = "all-int8",
      .type = DQ_OPTION_FLAG,
      .group = "Quantization",
      DQ_INTO(dq_int8_arguments, all_int8),
      .help = "leave no layer in float for --min-sqnr and --min-agreement, or where 8 bits lose much",
      .details = "Else some stay in float where a part of an output has less than 10 dB, or less than 20 dB and 90 % of "
-                "the answers; below 20 dB on 8 pictures also up to 4, with 4 % of the MACs, that make half the noise."},
+                "the answers; below 20 dB on 8 pictures also those that gain clearly, within --max-float."},
     {.name = "exclude",
      .aliases = "nodes-to-exclude",
      .type = DQ_OPTION_LIST,

@@ -70,6 +70,9 @@ static dq_status read_settings(work *w, dq_error *error) {
                                        .eval = w->check.opened,
                                        .bounds = dq_verdict_bounds_given(options, &options->bounds),
                                        .all_int8 = options->all_int8,
+                                       .max_float = options->max_float / 100,
+                                       .max_float_given = dq_option_given(options, "max-float"),
+                                       .max_float_option = "--max-float",
                                        .time_limit = options->time_limit};
   if (!options->precision) return DQ_OK;
   settings->precision = &w->precision;
@@ -135,6 +138,14 @@ static dq_status measure(work *w, const char *path, dq_error *error) {
   return status;
 }
 
+// What a hook made, or a bound on accuracy found, is held against what was asked for alone.
+static dq_status check(const work *w, bool retrained, const char *path, dq_error *error) {
+  const dq_verdict *verdict = &w->report.verdict;
+  const bool decided = retrained || dq_option_given(w->options, "max-drop");
+  return decided ? dq_verdict_check(verdict, &w->conversion.bounds, path, error)
+                 : dq_convert_int8_check(verdict, &w->conversion, path, error);
+}
+
 static bool is_changed(const dq_int8_report *report) { return report->quantized || report->halves; }
 
 // What follows when the model is written.
@@ -149,8 +160,7 @@ static dq_status finish(work *w, dq_error *error) {
   bool retrained = w->options->retrain && hook == DQ_OK;
   if (hook == DQ_OK || hook == DQ_CONDITION) DQ_TRY(measure(w, retrained ? path : NULL, error)); // also a failed hook's
   if (hook != DQ_OK) return *error = reason, hook;
-  if (w->data && report->quantized) dq_verdict_advise(&w->report.verdict, w->options, w->context);
-  if (judged) DQ_TRY(dq_verdict_check(&w->report.verdict, &w->conversion.bounds, path, error));
+  if (judged) DQ_TRY(check(w, retrained, path, error));
   bool bounded = dq_option_given(w->options, "max-drop");
   return bounded ? dq_accuracy_check_drop(&w->check, w->options->max_drop, path, error) : DQ_OK;
 }

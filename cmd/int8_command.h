@@ -17,6 +17,7 @@ typedef struct dq_int8_arguments {
   const char *table, *use_table, *precision, *save_precision, *retrain;
   dq_eval_arguments eval;
   double max_drop, percentile, time_limit;
+  double max_float; // percent
   dq_verdict_bounds bounds;
   bool per_tensor, symmetric, force, overflow, all_int8;
   dq_option_list exclude, only, operators, shapes;

@@ -74,12 +74,16 @@ typedef struct dq_model_int8_options {
   int64_t batch;     // pictures that one run takes, at most 65536; the result is the same; 0 (default): 1
   // What every part of an output, and every output that stands for answers, must reach: as few layers as possible stay
   // in float for it, as also where 8 bits everywhere ruin the outputs (an SQNR below 10 dB, or below 20 dB with less
-  // than 90 % of the answers). Without bounds up to 4 layers with at most 4 % of the multiply-accumulates stay in float
-  // where the SQNR on 8 pictures or more is below 20 dB and rises by 3 dB for them. min_sqnr: dB; default -INFINITY: no
-  // bound. min_agreement: percent of the answers that are those of the float model; below 0 (default): no bound.
-  // Where they are not reached, the function returns DQ_CODE_CONDITION.
+  // than 90 % of the answers). Without bounds layers stay in float where the SQNR on 8 pictures or more is below 20 dB
+  // and rises clearly for them. min_sqnr: dB; default -INFINITY: no bound. min_agreement: percent of the answers that
+  // are those of the float model; below 0 (default): no bound. They hold for the lower ends of 95 % intervals of what
+  // the figures are on other pictures. Where they are not reached, or without bounds a part is below 20 dB, the
+  // function returns DQ_CODE_CONDITION.
   double min_sqnr, min_agreement;
   int all_int8; // no layer stays in float for any of these reasons; default 0
+  // Percent of the multiply-accumulates and of the weights that may stay in float for these reasons, 0 to 100. Below 0
+  // (default): 10, and min_sqnr and min_agreement may take more multiply-accumulates.
+  double max_float;
 } dq_model_int8_options;
 
 typedef struct dq_model_int8_facts {
@@ -107,6 +111,10 @@ typedef struct dq_model_int8_facts {
   // pictures that nothing was fitted to where there were enough. INFINITY: no error; NAN: nothing was measured, or no
   // output stands for answers.
   double outputs_sqnr, outputs_agreement;
+  // The lower ends of their 95 % intervals: what they are at least on other pictures. -INFINITY: a single picture tells
+  // nothing.
+  double outputs_least_sqnr, outputs_least_agreement;
+  double float_macs, float_weights; // shares of the multiply-accumulates and weights in float, 0 to 1; NAN: not counted
 } dq_model_int8_facts;
 
 // One operator that could be quantized, in the order of the model.

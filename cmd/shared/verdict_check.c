@@ -17,14 +17,3 @@ void dq_verdict_warn(const dq_verdict *verdict, const char *advice, const dq_con
   if (dq_verdict_is_ruinous(verdict))
     dq_message(context, DQ_WARNING, "much is lost. %s %s", dq_verdict_text(verdict, text, sizeof text), advice);
 }
-
-void dq_verdict_advise(const dq_verdict *verdict, const void *options, const dq_context *context) {
-  static const char *const decided[] = {"min-sqnr", "min-agreement", "max-drop", "all-int8", "precision", "retrain"};
-  static const double HALF_OF_THE_NOISE = 3; // dB
-  for (int i = 0; i < DQ_COUNT(decided); i++)
-    if (dq_option_given(options, decided[i])) return;
-  if (dq_verdict_is_doubtful(verdict) && !dq_verdict_is_ruinous(verdict))
-    dq_message(context, DQ_NOTE,
-               "often a few layers make most of the noise: '--min-sqnr %.0f' leaves as few layers in float as halve it",
-               ceil(dq_verdict_sqnr(verdict) + HALF_OF_THE_NOISE));
-}

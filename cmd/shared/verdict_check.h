@@ -12,8 +12,5 @@ dq_verdict_bounds dq_verdict_bounds_given(const void *options, const dq_verdict_
 // sentence that says what to do (not NULL, "" for none). Nothing happens for a verdict that is not ruinous, or that has
 // no part, as nothing was compared then.
 void dq_verdict_warn(const dq_verdict *verdict, const char *advice, const dq_context *context);
-// Notes what dq-int8 can do where a part is below 20 dB, and no output is ruined: the command with --min-sqnr for half
-// of the noise. Nothing where `options`, those of the command, hold the loss already or leave no layer in float.
-void dq_verdict_advise(const dq_verdict *verdict, const void *options, const dq_context *context);
 
 #endif

@@ -14,7 +14,8 @@ _Static_assert(DQ_CHOICE_ON == (int)DQ_CHOOSE_ON && DQ_CHOICE_OFF == (int)DQ_CHO
 _Static_assert(DQ_SUMS_INT32 == (int)DQ_ACCUMULATE_INT32 && DQ_SUMS_INT16 == (int)DQ_ACCUMULATE_INT16,
                "accumulators are the same");
 
-static const dq_model_int8_options int8_defaults = {.max_drop = -1, .min_sqnr = -INFINITY, .min_agreement = -1};
+static const dq_model_int8_options int8_defaults = {
+    .max_drop = -1, .min_sqnr = -INFINITY, .min_agreement = -1, .max_float = -1};
 static const double default_percentile = 99.999;
 
 void dq_model_int8_defaults(dq_model_int8_options *options, size_t size) {
@@ -43,6 +44,8 @@ static dq_status check_ranges(const dq_model_int8_options *given, dq_error *erro
   if (!(given->min_agreement <= 100))
     return dq_fail(error, DQ_USAGE, "min_agreement is %g, expected 0 to 100, or less than 0 for no bound",
                    given->min_agreement);
+  if (!(given->max_float <= 100))
+    return dq_fail(error, DQ_USAGE, "max_float is %g, expected 0 to 100, or less than 0 for 10", given->max_float);
   if (!(given->time_limit >= 0 && given->time_limit <= 1e9))
     return dq_fail(error, DQ_USAGE, "time_limit is %g, expected 0 to 1e9", given->time_limit);
   const struct {
@@ -197,6 +200,20 @@ static dq_verdict_bounds verdict_bounds(const dq_model_int8_options *given) {
                              .agreement_option = "min_agreement"};
 }
 
+static dq_convert_options conversion_of(const work *w, const dq_max_drop_options *search) {
+  const dq_model_int8_options *given = &w->given;
+  return (dq_convert_options){.int8 = &w->settings,
+                              .data = w->data,
+                              .eval = given->eval ? given->eval->data : NULL,
+                              .bounds = verdict_bounds(given),
+                              .all_int8 = given->all_int8 != 0,
+                              .max_float = given->max_float < 0 ? 0.1 : given->max_float / 100,
+                              .max_float_given = given->max_float >= 0,
+                              .max_float_option = "max_float",
+                              .max_drop = search,
+                              .time_limit = given->time_limit};
+}
+
 static dq_status convert(work *w, dq_error *error) {
   const dq_model_int8_options *given = &w->given;
   bool bounded = given->max_drop >= 0;
@@ -204,13 +221,7 @@ static dq_status convert(work *w, dq_error *error) {
   dq_result before = {0};
   dq_graph *answer = NULL;
   if (bounded) DQ_TRY(measure_before(w, &search, &before, error));
-  const dq_convert_options options = {.int8 = &w->settings,
-                                      .data = w->data,
-                                      .eval = given->eval ? given->eval->data : NULL,
-                                      .bounds = verdict_bounds(given),
-                                      .all_int8 = given->all_int8 != 0,
-                                      .max_drop = bounded ? &search : NULL,
-                                      .time_limit = given->time_limit};
+  const dq_convert_options options = conversion_of(w, bounded ? &search : NULL);
   DQ_TRY(dq_convert_int8(&answer, w->model->graph, &w->model->int8, &w->search, &options, w->context, error));
   return dq_api_replace(w->model, answer, error);
 }
@@ -250,9 +261,10 @@ static dq_status int8(work *w, const dq_model_int8_options *options, dq_error *e
 // What dq-int8 ends with 1 for; a model that did not change and was not compared holds its bounds.
 static dq_status check_bounds(const work *w, dq_error *error) {
   const dq_int8_report *report = &w->model->int8;
-  const dq_verdict_bounds bounds = verdict_bounds(&w->given);
+  const dq_max_drop_options searched = {0};
+  const dq_convert_options options = conversion_of(w, w->given.max_drop < 0 ? NULL : &searched);
   if (report->quantized || report->halves || report->verdict.count)
-    DQ_TRY(dq_api_check_verdict(&report->verdict, &bounds, error));
+    DQ_TRY(dq_convert_int8_check(&report->verdict, &options, "the converted model", error));
   if (w->given.max_drop < 0 || w->search.held) return DQ_OK;
   return dq_fail(error, DQ_CONDITION, "the loss is %.4g points, more than %.4g (max_drop)", w->search.drop,
                  w->given.max_drop);
@@ -272,6 +284,10 @@ static void give_int8(const work *w, bool held, dq_model_int8_facts *facts) {
                                .rounded = report->rounded,
                                .outputs_sqnr = dq_verdict_sqnr(&report->verdict),
                                .outputs_agreement = dq_verdict_agreement(&report->verdict),
+                               .outputs_least_sqnr = dq_verdict_least_sqnr(&report->verdict),
+                               .outputs_least_agreement = dq_verdict_least_agreement(&report->verdict),
+                               .float_macs = report->float_macs,
+                               .float_weights = report->float_weights,
                                .absorbed = report->absorbed,
                                .searched = report->searched,
                                .half_nodes = report->halves,

@@ -37,6 +37,8 @@ static const dq_column model_columns[] = {
     {"quantized", "Quantized", DQ_COLUMN_INT, NULL, 0, 0, 0},
     {"activations", "Activations with scales", DQ_COLUMN_INT, NULL, 0, 0, 0},
     {"halves", "In float16", DQ_COLUMN_INT, NULL, 0, 0, 0},
+    {"float_macs", "MACs in float", DQ_COLUMN_PERCENT, NULL, 2, 0, 0},
+    {"float_weights", "Weights in float", DQ_COLUMN_PERCENT, NULL, 2, 0, 0},
     {"lowered", "Written on integers", DQ_COLUMN_INT, NULL, 0, 0, 0},
     {"pictures", "Pictures", DQ_COLUMN_INT, NULL, 0, 0, 0},
     {"histogram_bytes", "Histograms", DQ_COLUMN_BYTES, NULL, 0, 0, 0},
@@ -219,6 +221,8 @@ void dq_report_int8(dq_report *report, const dq_int8_report *facts, const dq_qua
   dq_table_put_int(model, "activations", facts->values);
   if (facts->halves) dq_table_put_int(model, "halves", facts->halves);
   if (facts->lowered) dq_table_put_int(model, "lowered", facts->lowered);
+  if (!isnan(facts->float_macs)) dq_table_put_real(model, "float_macs", 100 * facts->float_macs);
+  if (!isnan(facts->float_weights)) dq_table_put_real(model, "float_weights", 100 * facts->float_weights);
   dq_table_put_int(model, "pictures", facts->pictures);
   dq_table_put_int(model, "histogram_bytes", (int64_t)facts->calibration_bytes);
   if (facts->quantized) put_decisions(model, facts);

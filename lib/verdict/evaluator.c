@@ -28,6 +28,14 @@ static dq_status store_exact(void *user, int slot, const dq_tensor *tensor, dq_e
   return copy_output(&evaluator->exact[picture * evaluator->what.count + slot], tensor, evaluator->context, error);
 }
 
+// The answers of the current picture, to those of its row.
+static void move_answers(dq_evaluator *evaluator, int slot, int64_t picture) {
+  dq_answers *answers = &evaluator->outputs[slot].answers;
+  dq_row_error *row = dq_picture_errors_at(&evaluator->errors, evaluator->done + picture, slot);
+  row->answers += answers->answers, row->equal += answers->equal;
+  answers->answers = answers->equal = 0;
+}
+
 // When the last output of a picture has come.
 static dq_status compare_detections(dq_evaluator *evaluator, int64_t picture, dq_error *error) {
   dq_tensor tensors[2][MOST_OUTPUTS];
@@ -40,13 +48,14 @@ static dq_status compare_detections(dq_evaluator *evaluator, int64_t picture, dq
   }
   DQ_TRY(dq_detection_error_compare(&evaluator->detection, pointers[0], pointers[1], &evaluator->signal[picture],
                                     &evaluator->moved[picture], error));
-  return dq_detection_error_add_answers(&evaluator->detection, &evaluator->outputs[0].answers, error);
+  dq_answers *answers = &evaluator->outputs[0].answers;
+  DQ_TRY(dq_detection_error_add_answers(&evaluator->detection, answers, error));
+  move_answers(evaluator, 0, picture);
+  return DQ_OK;
 }
 
 static void record_broken(dq_evaluator *evaluator, const dq_evaluated_output *output, int64_t picture, double noise) {
-  if (output->features || noise < INFINITY || evaluator->is_broken[picture]) return;
-  evaluator->is_broken[picture] = true;
-  evaluator->broken++;
+  if (!output->features && !(noise < INFINITY)) evaluator->errors.is_broken[evaluator->done + picture] = true;
 }
 
 static dq_status compare(void *user, int slot, const dq_tensor *tensor, dq_error *error) {
@@ -57,16 +66,19 @@ static dq_status compare(void *user, int slot, const dq_tensor *tensor, dq_error
   if (dq_tensor_count(tensor) != dq_tensor_count(&output->shape))
     return dq_fail(error, DQ_BAD_INPUT, "output '%s' has %" PRId64 " elements, that of the original has %" PRId64,
                    output->name, dq_tensor_count(tensor), dq_tensor_count(&output->shape));
-  DQ_TRY(dq_output_error_add(&output->error, tensor, exact, tensor->data, evaluator->arena, evaluator->context, error));
+  dq_output_error_clear(&output->last);
+  DQ_TRY(dq_output_error_add(&output->last, tensor, exact, tensor->data, evaluator->arena, evaluator->context, error));
+  DQ_TRY(dq_picture_errors_add(&evaluator->errors, evaluator->done + picture, slot, &output->last, evaluator->arena,
+                               error));
   if (!evaluator->detects) {
-    double noise = dq_relative_noise(exact, tensor->data, dq_tensor_count(tensor), evaluator->context);
+    double noise = dq_output_error_noise(&output->last);
     evaluator->score->noise[picture] += noise;
     record_broken(evaluator, output, picture, noise);
     if (evaluator->score->plain_noise && !output->features) evaluator->score->plain_noise[picture] += noise;
-    return dq_answers_add(&output->answers, tensor, exact, tensor->data, error);
+    DQ_TRY(dq_answers_add(&output->answers, tensor, exact, tensor->data, error));
+    move_answers(evaluator, slot, picture);
+    return DQ_OK;
   }
-  dq_output_error_clear(&output->last);
-  DQ_TRY(dq_output_error_add(&output->last, tensor, exact, tensor->data, evaluator->arena, evaluator->context, error));
   const double pictures = (double)evaluator->what.pictures;
   double share = dq_output_error_share(&output->last, &output->exact);
   evaluator->score->noise[picture] += pictures * share;
@@ -193,9 +205,7 @@ dq_status dq_evaluator_open(dq_evaluator *evaluator, const dq_evaluator_options 
   evaluator->exact = DQ_NEW_ARRAY(arena, options->pictures * outputs, float *);
   evaluator->signal = DQ_NEW_ARRAY(arena, options->pictures, double);
   evaluator->moved = DQ_NEW_ARRAY(arena, options->pictures, double);
-  evaluator->is_broken = DQ_NEW_ARRAY(arena, options->pictures, bool);
-  if (!evaluator->names || !evaluator->outputs || !evaluator->exact || !evaluator->signal || !evaluator->moved ||
-      !evaluator->is_broken)
+  if (!evaluator->names || !evaluator->outputs || !evaluator->exact || !evaluator->signal || !evaluator->moved)
     return dq_fail_memory(error, 0);
   evaluator->what = (dq_observation){.shapes = options->shapes,
                                      .names = evaluator->names,
@@ -204,14 +214,21 @@ dq_status dq_evaluator_open(dq_evaluator *evaluator, const dq_evaluator_options 
                                      .any_float = true};
   DQ_TRY(list_outputs(evaluator, error));
   if (!evaluator->detects) evaluator->what.batch = options->batch; // boxes need all outputs of a picture
+  const int64_t all = options->all_pictures ? options->all_pictures : options->pictures;
+  DQ_TRY(dq_picture_errors_open(&evaluator->errors, evaluator->what.count, all, arena, error));
   return dq_evaluator_move(evaluator, options->first, options->pictures, error);
 }
 
 void dq_evaluator_close(dq_evaluator *evaluator) {
   for (int64_t i = 0; evaluator->exact && i < evaluator->capacity * evaluator->what.count; i++)
     dq_budget_free(evaluator->exact[i]);
-  for (int o = 0; evaluator->outputs && o < evaluator->what.count; o++) dq_budget_free(evaluator->outputs[o].other);
+  for (int o = 0; evaluator->outputs && o < evaluator->what.count; o++) {
+    dq_budget_free(evaluator->outputs[o].other);
+    evaluator->outputs[o].other = NULL;
+  }
   dq_detection_error_close(&evaluator->detection);
+  evaluator->detection = (dq_detection_error){0};
+  evaluator->exact = NULL; // the arena's
 }
 
 static double sum_of(const double *numbers, int64_t count) {
@@ -229,6 +246,19 @@ static void score_detections(dq_evaluator *evaluator) {
     if (evaluator->moved[p] > 0) score->noise[p] += signal > 0 ? evaluator->moved[p] / signal : 0;
   double noise = sum_of(score->noise, pictures) / (double)pictures;
   score->decibels = noise > 0 ? -10 * log10(noise) : INFINITY;
+}
+
+// The sums of all pictures that were added.
+static dq_status sum_pictures(dq_evaluator *evaluator, dq_error *error) {
+  for (int o = 0; o < evaluator->what.count; o++) {
+    dq_evaluated_output *output = &evaluator->outputs[o];
+    dq_output_error_clear(&output->error);
+    dq_row_error sum = {.error = output->error};
+    DQ_TRY(dq_picture_errors_sum(&evaluator->errors, o, &sum, evaluator->arena, error));
+    output->error = sum.error;
+    output->answers.answers = sum.answers, output->answers.equal = sum.equal;
+  }
+  return DQ_OK;
 }
 
 // The SQNR of the outputs' channels over all pictures that were added; of detectors that of the last pictures.
@@ -249,24 +279,46 @@ static dq_status score_outputs(dq_evaluator *evaluator, dq_error *error) {
 }
 
 dq_status dq_evaluate_more(dq_evaluator *evaluator, const dq_graph *other, dq_score *score, dq_error *error) {
+  const size_t bytes = (size_t)evaluator->what.pictures * sizeof *score->noise;
   evaluator->score = score;
   restart(evaluator);
-  memset(evaluator->is_broken, 0, (size_t)evaluator->what.pictures * sizeof *evaluator->is_broken);
-  memset(score->noise, 0, (size_t)evaluator->what.pictures * sizeof *score->noise);
-  if (score->plain_noise) memset(score->plain_noise, 0, (size_t)evaluator->what.pictures * sizeof *score->plain_noise);
+  for (int o = 0; o < evaluator->what.count; o++)
+    evaluator->outputs[o].answers.answers = evaluator->outputs[o].answers.equal = 0;
+  memset(score->noise, 0, bytes);
+  if (score->plain_noise) memset(score->plain_noise, 0, bytes);
   DQ_TRY(name_compared(evaluator, other, error));
   DQ_TRY(dq_observe(&evaluator->what, compare, evaluator, evaluator->context, error));
+  evaluator->done += evaluator->what.pictures;
+  DQ_TRY(sum_pictures(evaluator, error));
   return score_outputs(evaluator, error);
 }
 
 dq_status dq_evaluate(dq_evaluator *evaluator, const dq_graph *other, dq_score *score, dq_error *error) {
-  evaluator->broken = 0;
-  for (int o = 0; o < evaluator->what.count; o++) {
-    dq_evaluated_output *output = &evaluator->outputs[o];
-    dq_output_error_clear(&output->error);
-    output->answers.answers = output->answers.equal = 0;
-  }
+  dq_picture_errors_clear(&evaluator->errors);
+  evaluator->done = 0;
   return dq_evaluate_more(evaluator, other, score, error);
+}
+
+// Of a detector: of the mean noise.
+static double decibels_of_noise(const double *noise, int64_t pictures, int64_t left_out) {
+  double mean = (sum_of(noise, pictures) - noise[left_out]) / (double)(pictures - 1);
+  return mean > 0 ? -10 * log10(mean) : INFINITY;
+}
+
+dq_status dq_evaluator_decibels(const dq_evaluator *evaluator, const dq_picture_errors *errors, const double *noise,
+                                int64_t left_out, double *decibels, dq_arena *arena, dq_error *error) {
+  if (evaluator->detects) {
+    *decibels = decibels_of_noise(noise, errors->pictures, left_out);
+    return DQ_OK;
+  }
+  dq_output_error *sums = DQ_NEW_ARRAY(arena, errors->outputs, dq_output_error);
+  if (!sums) return dq_fail_memory(error, 0);
+  for (int o = 0; o < errors->outputs; o++)
+    for (int64_t p = 0; p < errors->pictures; p++)
+      if (p != left_out)
+        DQ_TRY(dq_output_error_join(&sums[o], &dq_picture_errors_at(errors, p, o)->error, arena, error));
+  *decibels = dq_output_error_sqnr(sums, errors->outputs);
+  return DQ_OK;
 }
 
 double dq_score_gain(const dq_evaluator *evaluator, const dq_score *best, const dq_score *score) {

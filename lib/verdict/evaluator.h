@@ -7,13 +7,14 @@
 #include "lib/session/observe.h"
 #include "lib/verdict/answers.h"
 #include "lib/verdict/detection_error.h"
-#include "lib/verdict/output_error.h"
+#include "lib/verdict/picture_errors.h"
 
 typedef struct dq_evaluator_options {
   const dq_graph *graph;          // the float network
   const dq_shape_request *shapes; // of inputs that the model leaves open
   dq_data *data;
   int64_t first, pictures; // judged on the pictures first to first + pictures - 1
+  int64_t all_pictures;    // with those of every dq_evaluator_move; 0: `pictures`
   const char *decode;      // how the outputs of a detector are decoded (dq_task_options); NULL: as the model says
   int64_t batch;           // pictures that one run takes; 0: 1
   // A form of the network that may lack a Softmax at an output, which is then compared as it is; NULL: all forms have
@@ -46,8 +47,8 @@ typedef struct dq_evaluated_output {
   bool before_softmax;   // the argument of the Softmax that computes the output is compared
   bool features;         // the data of the product that computes what is compared, in its place
   dq_tensor shape;       // of what is compared: float32
+  dq_output_error last;  // of the current picture
   float *other;          // of the other form on the current picture; detectors only
-  dq_output_error last;  // of the current picture; likewise
   dq_output_error exact; // signals of the float outputs over all pictures that are stored; likewise
   int64_t pictures_done; // of the run
   // Sums over the pictures of the last dq_evaluate.
@@ -66,11 +67,11 @@ typedef struct dq_evaluator {
   float **exact;                // float outputs, [picture * what.count + output]
   bool detects;                 // the predictions of a detector are compared too
   dq_detection_error detection;
-  double *signal;  // by picture: the sum of squares of the predictions in float (dq_detection_error_compare)
-  double *moved;   // by picture: the noise of the predictions of the form that runs
-  dq_score *score; // result of the form that runs
-  bool *is_broken; // by picture: an output of the form that runs is broken (dq_is_broken)
-  int64_t broken;  // number of these pictures since the last dq_evaluate
+  double *signal;           // by picture: the sum of squares of the predictions in float (dq_detection_error_compare)
+  double *moved;            // by picture: the noise of the predictions of the form that runs
+  dq_score *score;          // result of the form that runs
+  dq_picture_errors errors; // since the last dq_evaluate
+  int64_t done;             // pictures of `errors` that ran before those that are stored now
 } dq_evaluator;
 
 // Runs options->graph on its pictures and stores the float32 outputs, which takes `pictures` times their bytes. The
@@ -78,7 +79,8 @@ typedef struct dq_evaluator {
 // also after a failure. Statuses as dq_infer and dq_observe.
 dq_status dq_evaluator_open(dq_evaluator *evaluator, const dq_evaluator_options *options, const dq_context *context,
                             dq_arena *arena, dq_error *error);
-void dq_evaluator_close(dq_evaluator *evaluator); // allowed on a zeroed struct
+// Frees float outputs; what the evaluator counted stays. Allowed on a zeroed struct, and more than once.
+void dq_evaluator_close(dq_evaluator *evaluator);
 
 // Runs `other`, a form of the graph, on the same pictures and fills *score and the sums of the outputs. Its outputs are
 // in the same order, of float32, float16 or float64, and of the same size. The caller provides score->noise with
@@ -91,6 +93,12 @@ dq_status dq_evaluate(dq_evaluator *evaluator, const dq_graph *other, dq_score *
 // dq_observe.
 dq_status dq_evaluator_move(dq_evaluator *evaluator, int64_t first, int64_t count, dq_error *error);
 dq_status dq_evaluate_more(dq_evaluator *evaluator, const dq_graph *other, dq_score *score, dq_error *error);
+
+// The figure of a trial (dq_score.decibels) with these errors and noises of pictures, as dq_evaluate gives them,
+// without the picture `left_out`. *decibels is for comparisons on the same pictures. The arena is for sums. DQ_SYSTEM:
+// there is no memory.
+dq_status dq_evaluator_decibels(const dq_evaluator *evaluator, const dq_picture_errors *errors, const double *noise,
+                                int64_t left_out, double *decibels, dq_arena *arena, dq_error *error);
 
 // The gain of `score` over `best` in dB; above 0: `score` is better. Of outputs the difference of both SQNRs, of
 // predictions of a detector the mean over the pictures.

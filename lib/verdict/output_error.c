@@ -6,11 +6,19 @@
 #include <string.h>
 
 #include "lib/eval/eval.h"
+#include "lib/verdict/interval.h"
 
 static int channel_axis(const dq_tensor *tensor) {
   if (tensor->rank > 3) return 1;
   if (tensor->rank < 3) return -1;
   return tensor->dims[2] < tensor->dims[1] ? 2 : 1;
+}
+
+static dq_status open_channels(dq_output_error *output_error, int64_t channels, dq_arena *arena, dq_error *error) {
+  if (output_error->channels) return DQ_OK;
+  *output_error =
+      (dq_output_error){DQ_NEW_ARRAY(arena, channels, double), DQ_NEW_ARRAY(arena, channels, double), channels};
+  return output_error->signal && output_error->noise ? DQ_OK : dq_fail_memory(error, 0);
 }
 
 dq_status dq_output_error_add(dq_output_error *output_error, const dq_tensor *shape, const float *exact,
@@ -19,14 +27,21 @@ dq_status dq_output_error_add(dq_output_error *output_error, const dq_tensor *sh
   int64_t channels = axis < 0 ? 1 : shape->dims[axis];
   int64_t inner = axis < 0 ? dq_tensor_count(shape) : dq_tensor_product(shape, axis + 1, shape->rank);
   int64_t outer = axis < 0 ? 1 : dq_tensor_product(shape, 0, axis);
-  if (!output_error->channels) {
-    *output_error =
-        (dq_output_error){DQ_NEW_ARRAY(arena, channels, double), DQ_NEW_ARRAY(arena, channels, double), channels};
-    if (!output_error->signal || !output_error->noise) return dq_fail_memory(error, 0);
-  }
+  DQ_TRY(open_channels(output_error, channels, arena, error));
   for (int64_t o = 0; o < outer; o++)
     for (int64_t c = 0; c < channels; c++, exact += inner, other += inner)
       dq_add_squares(exact, other, inner, context, &output_error->signal[c], &output_error->noise[c]);
+  return DQ_OK;
+}
+
+dq_status dq_output_error_join(dq_output_error *output_error, const dq_output_error *other, dq_arena *arena,
+                               dq_error *error) {
+  if (!other->channels) return DQ_OK;
+  DQ_TRY(open_channels(output_error, other->channels, arena, error));
+  for (int64_t c = 0; c < other->channels; c++) {
+    output_error->signal[c] += other->signal[c];
+    output_error->noise[c] += other->noise[c];
+  }
   return DQ_OK;
 }
 
@@ -123,10 +138,19 @@ double dq_output_error_relative(const dq_output_error *output_error) {
 
 // ---- Pictures ----
 
+double dq_output_error_noise(const dq_output_error *output_error) {
+  double noise = 0, power = 0;
+  for (int64_t c = 0; c < output_error->channels; c++) {
+    power += output_error->signal[c];
+    noise += output_error->noise[c];
+  }
+  return power > 0 ? noise / power : noise < INFINITY ? 0 : INFINITY;
+}
+
 double dq_relative_noise(const float *exact, const float *other, int64_t count, const dq_context *context) {
   double noise = 0, power = 0;
   dq_add_squares(exact, other, count, context, &power, &noise);
-  return power > 0 ? noise / power : noise < INFINITY ? 0 : INFINITY;
+  return dq_output_error_noise(&(dq_output_error){&power, &noise, 1});
 }
 
 static bool is_finite_in_both(const double *before, const double *after, int64_t picture) {
@@ -167,31 +191,10 @@ dq_noise_change dq_noise_compare(const double *before, const double *after, int6
 
 // ---- Confidence ----
 
-// The probability of more than t (0 or more) in Student's distribution with a whole number of degrees of freedom, by
-// the finite sums of Abramowitz and Stegun, 26.7.3 and 26.7.4.
-static double student_tail(double t, int64_t freedom) {
-  const double angle = atan(t / sqrt((double)freedom)), cosine = cos(angle);
-  bool odd = freedom % 2 != 0;
-  double term = odd ? cosine : 1, sum = freedom > 1 ? term : 0;
-  for (int64_t k = odd ? 3 : 2; k < freedom; k += 2) {
-    term *= cosine * cosine * (double)(k - 1) / (double)k;
-    sum += term;
-  }
-  double within = odd ? 2 / acos(-1) * (angle + sin(angle) * sum) : sin(angle) * sum;
-  return (1 - within) / 2;
-}
-
 double dq_required_errors(double confidence, int64_t pictures) {
-  enum { USUAL = 24, STEPS = 60 };
+  enum { USUAL = 24 };
   if (pictures >= USUAL || pictures < 2 || confidence <= 0) return confidence;
-  double tail = student_tail(confidence, USUAL - 1), low = confidence, high = 1;
-  while (student_tail(high, pictures - 1) > tail) high *= 2;
-  for (int i = 0; i < STEPS; i++) {
-    double middle = (low + high) / 2;
-    if (student_tail(middle, pictures - 1) > tail) low = middle;
-    else high = middle;
-  }
-  return high;
+  return dq_student_quantile(dq_student_tail(confidence, USUAL - 1), pictures - 1);
 }
 
 bool dq_noise_is_less(const dq_noise_change *change, double confidence) {

@@ -19,6 +19,10 @@ typedef struct dq_output_error {
 // sums in the arena. The context (NULL is allowed) does not change the bits. DQ_SYSTEM: there is no memory.
 dq_status dq_output_error_add(dq_output_error *output_error, const dq_tensor *shape, const float *exact,
                               const float *other, dq_arena *arena, const dq_context *context, dq_error *error);
+// Adds the sums of another one, which has the same channels or none. The first call on a zeroed struct allocates in the
+// arena. DQ_SYSTEM: there is no memory.
+dq_status dq_output_error_join(dq_output_error *output_error, const dq_output_error *other, dq_arena *arena,
+                               dq_error *error);
 // Sets the sums to 0, so that other pictures can be added.
 void dq_output_error_clear(dq_output_error *output_error);
 
@@ -45,8 +49,10 @@ double dq_output_error_relative(const dq_output_error *output_error);
 // these parts of noise of `one` / signal of `all`.
 double dq_output_error_share(const dq_output_error *one, const dq_output_error *all);
 
-// The noise of one output as a share of its signal: sum (exact - other)^2 / sum exact^2. 0 for an output of zeros,
-// infinite when an element is broken. The context (NULL is allowed) does not change the bits.
+// The noise of an output as a share of its signal over all channels: sum (exact - other)^2 / sum exact^2. 0 for an
+// output of zeros, infinite when an element is broken.
+double dq_output_error_noise(const dq_output_error *output_error);
+// The same for the elements of one output. The context (NULL is allowed) does not change the bits.
 double dq_relative_noise(const float *exact, const float *other, int64_t count, const dq_context *context);
 
 // The change of the noise of pictures from one trial to another. Ratios are compared, because otherwise the few

@@ -4,6 +4,7 @@
 #define DQ_VERDICT_VERDICT_H
 
 #include "lib/verdict/evaluator.h"
+#include "lib/verdict/interval.h"
 
 // What a verdict was measured on.
 typedef enum dq_verdict_data {
@@ -20,7 +21,9 @@ typedef struct dq_verdict_part {
   int64_t first, channels; // the part's channels are first to first + channels - 1
   bool whole;              // they are all of the output
   double sqnr;             // dB; INFINITY: equal; -INFINITY: an element is broken
+  dq_interval others;      // of `sqnr` on other pictures, dB
   dq_answers answers;      // of the whole output, in its first part; in others DQ_ANSWER_NONE
+  dq_interval kept;        // of their agreement on other pictures, percent
 } dq_verdict_part;
 
 typedef struct dq_verdict {
@@ -32,10 +35,10 @@ typedef struct dq_verdict {
   bool is_broken; // the converted network cannot run where the float network can
 } dq_verdict;
 
-// Fills *verdict from the sums of the evaluator's last dq_evaluate. The arena owns the parts and the names in them.
-// DQ_SYSTEM: there is no memory.
-dq_status dq_verdict_of(dq_verdict *verdict, const dq_evaluator *evaluator, int64_t pictures, dq_arena *arena,
-                        dq_error *error);
+// Fills *verdict from the errors of pictures that forms of the evaluator's network had (evaluator->errors: those of the
+// last dq_evaluate). The arena owns the parts and the names in them. DQ_SYSTEM: there is no memory.
+dq_status dq_verdict_of(dq_verdict *verdict, const dq_evaluator *evaluator, const dq_picture_errors *errors,
+                        dq_arena *arena, dq_error *error);
 
 // Copies a verdict; the arena owns the copy. DQ_SYSTEM: there is no memory.
 dq_status dq_verdict_copy(dq_verdict *copy, const dq_verdict *verdict, dq_arena *arena, dq_error *error);
@@ -63,14 +66,22 @@ dq_status dq_verdict_conclude(dq_verdict *verdict, dq_verdict_data kind, const d
                               const dq_evaluator_options *options, const dq_context *context, dq_arena *arena,
                               dq_error *error);
 
+// Whether the intervals of the parts tell what the figures are on other pictures.
+bool dq_verdict_tells_of_others(const dq_verdict *verdict);
 // The lowest SQNR of a part in dB, and the lowest agreement of an output in percent. NAN: there is no part; no output
 // stands for answers that can be compared.
 double dq_verdict_sqnr(const dq_verdict *verdict);
 double dq_verdict_agreement(const dq_verdict *verdict);
+// The lowest that these figures are on other pictures: the lower ends of their 95 % intervals, where the pictures are
+// DQ_VERDICT_OTHER_PICTURES. Of noise, of pictures that the conversion was fitted to, which tell nothing of others, and
+// of those that are given to be measured the figures themselves. NAN as above;
+// dq_verdict_least_sqnr gives -INFINITY where a single picture has no interval.
+double dq_verdict_least_sqnr(const dq_verdict *verdict);
+double dq_verdict_least_agreement(const dq_verdict *verdict);
 // The lowest agreement in percent of an output that stands for sequences of classes (texts). NAN: none does.
 double dq_verdict_sequences(const dq_verdict *verdict);
 
-// What a verdict must reach; -INFINITY: no bound.
+// What a verdict must reach on other pictures (dq_verdict_least_sqnr); -INFINITY: no bound.
 typedef struct dq_verdict_bounds {
   double sqnr;                                // dB, of every part
   double agreement;                           // percent, of every output that stands for answers
@@ -88,11 +99,15 @@ bool dq_verdict_is_doubtful(const dq_verdict *verdict);
 // Whether an output keeps fewer than 95 % of its sequences: a text is wrong with its first wrong symbol, so that texts
 // are lost at SQNRs that are good enough for classes.
 bool dq_verdict_loses_sequences(const dq_verdict *verdict);
-// Whether no picture is broken and the verdict reaches the bounds. A bound is not reached where the verdict has no part
-// or no answers to compare with it.
+// Whether no picture is broken and the verdict reaches the bounds on other pictures. A bound is not reached where the
+// verdict has no part or no answers to compare with it.
 bool dq_verdict_holds(const dq_verdict *verdict, const dq_verdict_bounds *bounds);
+// Whether a conversion may end its search for layers in float: without bounds no part is below 20 dB and no picture is
+// broken; with bounds these hold, and the verdict is not ruinous.
+bool dq_verdict_is_enough(const dq_verdict *verdict, const dq_verdict_bounds *bounds);
 // DQ_CONDITION, whatever the bounds are, when a picture is broken. Else it names the part with the lowest SQNR when
-// that is below its bound, else the output with the lowest agreement; `path` is what messages call the converted model.
+// that is below its bound, else the output with the lowest agreement, and how many pictures it would take where the
+// figure itself reaches the bound; `path` is what messages call the converted model.
 // DQ_UNSUPPORTED: the verdict has no part or no answers to compare with a bound.
 dq_status dq_verdict_check(const dq_verdict *verdict, const dq_verdict_bounds *bounds, const char *path,
                            dq_error *error);

@@ -39,22 +39,6 @@ static dq_status begin_as_file(dq_trials *all) {
   return dq_begin_with(all, &setting);
 }
 
-// The verdict is that of a trial without ranges of the pictures that judge. Factors that it may have to measure again
-// must not come from what was seen of all pictures.
-static dq_status judge_without_judges(dq_trials *all) {
-  dq_int8_job *job = all->job;
-  all->as_file = false, all->observed = all->of_trials;
-  job->factor_pictures = dq_trial_pictures(job->pictures, DQ_FACTOR_PICTURES);
-  job->sites = dq_equalize_memory_new(job->arena);
-  if (!job->sites) return dq_fail_memory(job->error, 0);
-  DQ_TRY(dq_try_setting(all, &job->setting, NULL));
-  dq_message(job->in->context, DQ_DETAIL, "verdict: ranges of %" PRId64 " of the pictures that do not judge: %.2f dB",
-             dq_trials_pictures(all), all->now.decibels);
-  job->report->as_file = job->report->verdict;
-  dq_trial_record_verdict(all);
-  return DQ_OK;
-}
-
 // ---- Decisions ----
 
 static bool equal_equalizations(const dq_equalization *a, const dq_equalization *b) {
@@ -264,7 +248,7 @@ static dq_status decide_all(dq_trials *all) {
   DQ_TRY(decide_range_search(all));
   DQ_TRY(decide_sums(all));
   if (options->accumulator == DQ_ACCUMULATE_AUTO) DQ_TRY(dq_choose_pairs(all));
-  return as_file ? judge_without_judges(all) : DQ_OK;
+  return DQ_OK;
 }
 
 static bool leaves_anything_open(const dq_int8_options *options) {
@@ -295,6 +279,16 @@ static dq_status check_memory(const dq_int8_job *job) {
   return dq_int8_check_search(&look);
 }
 
+// The tables of ranges that layers in float are looked for with, and the verdict.
+static dq_status conclude(dq_trials *all) {
+  dq_int8_report *report = all->job->report;
+  for (int i = 0; i < 2; i++) dq_observed_close(&all->of_trials[i]); // the verdict needs as much memory again
+  dq_evaluator_close(&all->evaluator);
+  if (all->as_file) report->as_file = report->verdict;
+  else DQ_TRY(dq_calibration_table_copy(&report->judged, &all->judged, all->job->graph->arena, all->job->error));
+  return all->job->in->options->unjudged ? DQ_OK : dq_judge_setting(all);
+}
+
 dq_status dq_int8_choose(dq_int8_job *job) {
   const dq_int8_options *options = job->in->options;
   const dq_calibration_table *given = job->in->given;
@@ -304,12 +298,13 @@ dq_status dq_int8_choose(dq_int8_job *job) {
       report->range_search_gain = report->exact_sums_gain = NAN;
   if (given && options->accumulator == DQ_ACCUMULATE_AUTO) job->setting.accumulator = given->accumulator;
   if (given && options->start) job->setting.method = dq_observer_find(given->method);
-  if (given || !leaves_anything_open(options)) return DQ_OK;
+  if (given) return DQ_OK;
+  if (!leaves_anything_open(options)) return options->unjudged ? DQ_OK : dq_judge_setting(&(dq_trials){.job = job});
   DQ_TRY(check_memory(job));
   dq_trials all;
   dq_status status = dq_trials_open(&all, job);
   if (status == DQ_OK) status = decide_all(&all);
-  if (status == DQ_OK) status = dq_calibration_table_copy(&report->judged, &all.judged, job->graph->arena, job->error);
+  if (status == DQ_OK) status = conclude(&all);
   dq_trials_close(&all);
   return status;
 }

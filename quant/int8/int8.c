@@ -78,7 +78,7 @@ static int64_t pictures_of(const dq_int8_options *options, const dq_data *data) 
 
 static dq_status apply(dq_graph *graph, dq_data *data, const dq_int8_options *options, dq_int8_report *report,
                        const dq_context *context, dq_error *error) {
-  *report = (dq_int8_report){.table.model = dq_origin_hash(graph)};
+  *report = (dq_int8_report){.table.model = dq_origin_hash(graph), .float_macs = NAN, .float_weights = NAN};
   dq_arena *arena = dq_context_arena(context);
   if (!arena) return dq_fail_memory(error, 0);
   const dq_int8_input input = dq_int8_input_of(options, data, context);
@@ -136,6 +136,8 @@ static dq_status apply_mixed(dq_graph *graph, dq_data *data, const dq_int8_optio
   dq_status status = apply(copy, data, &whole, &first, context, error);
   if (status == DQ_OK && !first.quantized) status = apply(graph, data, options, report, context, error);
   else if (status == DQ_OK) status = dq_int8_apply_from(graph, data, options, &first, report, context, error);
+  if (status == DQ_OK) status = dq_calibration_table_copy(&report->judged, &first.judged, graph->arena, error);
+  if (status == DQ_OK) status = dq_calibration_table_copy(&report->swapped, &first.swapped, graph->arena, error);
   dq_graph_free(copy);
   return status;
 }

@@ -45,6 +45,7 @@ typedef struct dq_int8_options {
   dq_shape_request shapes; // of inputs that the model leaves open
   const char *decode;      // how the outputs of a detector are decoded (dq_task_options); NULL: as the model says
   int64_t batch;           // pictures that one run takes; 0: 1. The result is the same.
+  bool unjudged;           // no verdict is made, which takes as long as a trial
   int64_t pictures;        // number of pictures that ranges are taken from, the first ones of the data; 0: all
   const char *search_hint; // of the error when the range search needs more memory than is allowed: what the caller's
                            // user can do about it; NULL: none
@@ -85,18 +86,23 @@ typedef struct dq_int8_report {
   double equalize_gain;
   bool bias_corrected;
   double bias_correction_gain;
-  // Of a trial of the setting that was chosen, with ranges of dq_trial_pictures pictures, on those that judge; count 0:
-  // there was no trial. With a precision for each layer: count 0, until the caller measures it.
+  // On pictures that decided nothing, with ranges of others (quant/int8/cross_fit.c); count 0: there is none. With a
+  // precision for each layer: count 0, until the caller measures it.
   dq_verdict verdict;
-  dq_calibration_table judged; // of that trial, as `table`; count 0: there was none
-  // Of a trial with the ranges of the file on the same pictures, which gave ranges too; count 0: there was none. It
-  // comes closer to what the file loses on other pictures: ranges of half of the pictures lose more.
+  // The ranges, as `table`, of the network that the pictures judged which decide settings, and of the one that others
+  // judge (dq_swapped_data); count 0: there was none.
+  dq_calibration_table judged, swapped;
+  // Of a trial with the ranges of the file on the pictures that judge, which gave ranges too; count 0: there was none.
+  // It comes closer to what the file loses on other pictures: ranges of half of the pictures lose more.
   dq_verdict as_file;
   double pairs_cost; // dB that safe pairs in the chosen layers lose; NAN: there was no trial
   int searched;      // values whose range comes from range search (quant/int8/range_search.c)
   double range_search_gain;
   int exact_sums; // sums without rounding (quant/numeric/common_scale.h)
   double exact_sums_gain;
+  // Of the multiply-accumulates and of the elements of weights of all products those in float, 0 to 1; NAN: not counted
+  // (dq_convert_int8).
+  double float_macs, float_weights;
   int rounded;                // layers with adaptive rounding
   double rounding_gain;       // on pictures that were not used for rounding
   dq_calibration_table table; // a conversion with this table gives the same model; in the arena of the graph

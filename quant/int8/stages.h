@@ -33,6 +33,14 @@ void dq_trial_order(int64_t *order, int64_t pictures);
 // memory.
 dq_status dq_trial_data(dq_data **view, dq_data *data, int64_t pictures, dq_error *error);
 
+// The verdict on the setting has pictures that gave ranges to trials: what decides a setting is the error of others.
+// The number of these pictures, of `pictures` (1 or more): at most half of all, and at most 64. 0: a single picture.
+int64_t dq_swapped_pictures(int64_t pictures);
+// Writes to order[pictures] the order in which these come last, spread evenly: those that judge trials come first.
+void dq_swapped_order(int64_t *order, int64_t pictures);
+// As dq_trial_data, in that order.
+dq_status dq_swapped_data(dq_data **view, dq_data *data, int64_t pictures, dq_error *error);
+
 // Fills job->setting: from the options, from job->in->given, and for the rest from trials on copies of the prepared
 // graph. Besides the setting, only fields of the report on trials change. Each trial quantizes a copy and runs it on
 // DQ_EVALUATED_PICTURES pictures; most of the time of a conversion is spent here.

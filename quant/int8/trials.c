@@ -78,11 +78,13 @@ static void exchange(dq_score *a, dq_score *b) {
 void dq_trial_record_verdict(dq_trials *all) {
   all->job->report->verdict = all->verdict;
   all->judged = all->table;
+  all->judged_errors = all->errors;
 }
 
 static void accept(dq_trials *all, const dq_int8_setting *setting) {
   exchange(&all->best, &all->now);
   all->best_hash = all->hash;
+  all->best_record = all->record_count - 1;
   all->job->setting = *setting;
   dq_trial_record_verdict(all);
 }
@@ -115,9 +117,14 @@ dq_status dq_trials_observed(dq_trials *all, const dq_int8_setting *setting, dq_
   return DQ_OK;
 }
 
+int64_t dq_trial_limit(int64_t pictures, bool detects) {
+  const int64_t most = detects ? DETECTOR_PICTURES : TRIAL_PICTURES;
+  return pictures < most ? pictures : most;
+}
+
 int64_t dq_trials_pictures(const dq_trials *all) {
   if (all->as_file) return all->job->pictures;
-  return dq_trial_pictures(all->job->pictures, all->evaluator.detects ? DETECTOR_PICTURES : TRIAL_PICTURES);
+  return dq_trial_limit(dq_trial_pictures(all->job->pictures, INT64_MAX), all->evaluator.detects);
 }
 
 static void copy_best(dq_trials *all) {
@@ -126,6 +133,7 @@ static void copy_best(dq_trials *all) {
   memcpy(all->now.noise, all->best.noise, bytes);
   memcpy(all->now.plain_noise, all->best.plain_noise, bytes);
   all->verdict = all->job->report->verdict;
+  all->errors = all->judged_errors;
 }
 
 // Fills all->now and all->verdict for the network of a trial. A setting that changes nothing makes the network of the
@@ -139,9 +147,23 @@ static dq_status judge(dq_trials *all, const dq_graph *graph) {
     return DQ_OK;
   }
   DQ_TRY(dq_evaluate(&all->evaluator, graph, &all->now, job->error));
-  DQ_TRY(dq_verdict_of(&all->verdict, &all->evaluator, evaluated, job->graph->arena, job->error));
+  DQ_TRY(dq_picture_errors_copy(&all->errors, &all->evaluator.errors, job->arena, job->error));
+  DQ_TRY(dq_verdict_of(&all->verdict, &all->evaluator, &all->errors, job->graph->arena, job->error));
   all->verdict.data = evaluated < job->pictures ? DQ_VERDICT_OTHER_PICTURES : DQ_VERDICT_FITTED_PICTURES;
   return DQ_OK;
+}
+
+dq_status dq_trial_quantize(dq_int8_job *trial, const dq_int8_job *job) {
+  trial->graph = dq_graph_copy(job->graph);
+  trial->arena = dq_context_arena(job->in->context);
+  trial->origin = trial->graph ? dq_origin_begin(trial->graph, "trial") : NULL;
+  return trial->arena && trial->origin ? dq_int8_quantize(trial) : dq_fail_memory(trial->error, 0);
+}
+
+void dq_trial_close(dq_int8_job *trial) {
+  dq_origin_discard(trial->origin);
+  dq_arena_free(trial->arena);
+  dq_graph_free(trial->graph);
 }
 
 dq_status dq_try_setting(dq_trials *all, const dq_int8_setting *setting, dq_layer_costs *costs) {
@@ -150,17 +172,21 @@ dq_status dq_try_setting(dq_trials *all, const dq_int8_setting *setting, dq_laye
   trial.in = &all->in, trial.report = &report, trial.setting = *setting;
   trial.pictures = dq_trials_pictures(all);
   DQ_TRY(dq_trials_observed(all, setting, &trial.observed));
-  trial.graph = dq_graph_copy(all->job->graph);
-  trial.arena = dq_context_arena(all->job->in->context);
-  trial.origin = trial.graph ? dq_origin_begin(trial.graph, "trial") : NULL;
-  dq_status status = trial.arena && trial.origin ? dq_int8_quantize(&trial) : dq_fail_memory(trial.error, 0);
+  dq_status status = dq_trial_quantize(&trial, all->job);
   if (status == DQ_OK) status = judge(all, trial.graph);
   if (status == DQ_OK) status = dq_calibration_table_copy(&all->table, &report.table, all->job->arena, trial.error);
   if (status == DQ_OK && costs) status = record_costs(costs, &trial, all->job->arena);
-  dq_origin_discard(trial.origin);
-  dq_arena_free(trial.arena);
-  dq_graph_free(trial.graph);
+  dq_trial_close(&trial);
   return status;
+}
+
+// Keeps what the trial that ran showed.
+static dq_status record(dq_trials *all, const dq_int8_setting *setting, bool anyway) {
+  const size_t bytes = DQ_EVALUATED_PICTURES * sizeof(double);
+  double *noise = dq_arena_copy(all->job->arena, all->now.noise, bytes);
+  if (!noise || all->record_count == DQ_MOST_RECORDS) return dq_fail_memory(all->job->error, bytes);
+  all->records[all->record_count++] = (dq_trial_record){*setting, anyway, noise, all->errors};
+  return DQ_OK;
 }
 
 // What a trial changes of the best setting so far.
@@ -181,10 +207,14 @@ dq_status dq_try_and_compare(dq_trials *all, const dq_int8_setting *setting, boo
   snprintf(work, sizeof work, "trial %d: %s", ++all->count, change_of(all, setting));
   dq_progress(all->job->in->context, work, 0, 1);
   DQ_TRY(dq_try_setting(all, setting, NULL));
+  DQ_TRY(record(all, setting, anyway));
   *gain = gain_of(all);
   bool better = anyway;
   if (anyway) snprintf(reason, sizeof reason, all->started ? "asked for" : "what others are measured by");
-  else better = dq_trial_is_better(all, setting, reason, sizeof reason);
+  else
+    better = dq_trial_is_better(&(dq_trial_comparison){&all->job->setting, setting, &all->best, &all->now,
+                                                       all->evaluator.what.pictures, all->evaluator.detects},
+                                reason, sizeof reason);
   dq_message(all->job->in->context, DQ_DETAIL,
              "trial: method %s, margins %d, equalization %d, heads %d, bias correction %d, absorption %d, range search "
              "%d, exact sums %d: %.2f dB, %s: %s",
@@ -198,6 +228,6 @@ dq_status dq_try_and_compare(dq_trials *all, const dq_int8_setting *setting, boo
 
 dq_status dq_begin_with(dq_trials *all, const dq_int8_setting *setting) {
   double gain;
-  all->started = false;
+  all->started = false, all->record_count = 0;
   return dq_try_and_compare(all, setting, true, &gain);
 }

@@ -6,6 +6,16 @@
 #include "lib/verdict/evaluator.h"
 #include "quant/int8/job.h"
 
+// What a trial showed on the pictures that judge, in the arena of the job: decisions are repeated without one of them.
+typedef struct dq_trial_record {
+  dq_int8_setting setting;
+  bool anyway;         // it was taken whatever it showed
+  const double *noise; // dq_score.noise
+  dq_picture_errors errors;
+} dq_trial_record;
+
+enum { DQ_MOST_RECORDS = 16 }; // more than choose.c makes
+
 typedef struct dq_trials {
   dq_int8_job *job; // whose setting is the best so far
   dq_int8_input in; // of trials: that of the job with its pictures in the order of trials
@@ -15,8 +25,11 @@ typedef struct dq_trials {
   bool as_file;                       // trials have the ranges of all pictures
   dq_verdict verdict;                 // of the trial that ran
   dq_calibration_table table, judged; // of the trial that ran, of that of the report's verdict; in the arena of the job
-  bool started;                       // there is a best
-  int count;                          // trials that were begun
+  dq_picture_errors errors, judged_errors;  // of the same trials
+  dq_trial_record records[DQ_MOST_RECORDS]; // of dq_try_and_compare since dq_begin_with
+  int record_count, best_record;
+  bool started; // there is a best
+  int count;    // trials that were begun
   // [2]: with the best setting so far, and with one that is tried; job->of_file while as_file, else of_trials
   dq_observed *observed;
   dq_observed of_trials[2];
@@ -43,6 +56,8 @@ enum { DQ_FACTOR_PICTURES = 80 };
 dq_status dq_trials_open(dq_trials *all, dq_int8_job *job);
 void dq_trials_close(dq_trials *all);
 
+// How many of so many pictures give ranges to a trial.
+int64_t dq_trial_limit(int64_t pictures, bool detects);
 // How many of the pictures in the order of trials give ranges now.
 int64_t dq_trials_pictures(const dq_trials *all);
 // Whether *observed is open and was measured with the equalization and absorption of the setting.
@@ -66,7 +81,27 @@ dq_status dq_begin_with(dq_trials *all, const dq_int8_setting *setting);
 // are worth more: the file is then right on every processor.
 dq_status dq_choose_pairs(dq_trials *all);
 
-// Whether the trial that ran, with `setting`, is better than the best so far. Writes why, or why not, to `reason`.
-bool dq_trial_is_better(const dq_trials *all, const dq_int8_setting *setting, char *reason, size_t size);
+// A trial beside the best one so far, on the same pictures.
+typedef struct dq_trial_comparison {
+  const dq_int8_setting *best_setting, *setting;
+  const dq_score *best, *now;
+  int64_t pictures;
+  bool detects; // dq_evaluator.detects
+} dq_trial_comparison;
+
+// Whether the trial is better. Writes why, or why not, to `reason`.
+bool dq_trial_is_better(const dq_trial_comparison *trial, char *reason, size_t size);
+
+// Quantizes a copy of the job's network, trial->graph; trial->setting, pictures, data and report are the caller's.
+// dq_trial_close frees the copy, also after a failure.
+dq_status dq_trial_quantize(dq_int8_job *trial, const dq_int8_job *job);
+void dq_trial_close(dq_int8_job *trial);
+
+// cross_fit.c: the verdict of the report, on pictures whose error decided nothing, and report->swapped: the setting of
+// the job with ranges of the pictures that judged, and others, on pictures that gave ranges before; beside these, where
+// `all` has records of trials without ranges of the pictures that judged, each of those with the setting that the
+// decisions come to without it. A single picture keeps the verdict that it has. Where no trials were opened, all->job
+// alone is set.
+dq_status dq_judge_setting(dq_trials *all);
 
 #endif

@@ -44,13 +44,51 @@ void dq_trial_order(int64_t *order, int64_t pictures) {
   for (int64_t i = 0; i < judges; i++) order[others + i] = judge_at(i, pictures);
 }
 
-dq_status dq_trial_data(dq_data **view, dq_data *data, int64_t pictures, dq_error *error) {
+int64_t dq_swapped_pictures(int64_t pictures) {
+  enum { MOST = 64 };
+  const int64_t others = pictures - dq_evaluated_pictures(pictures), half = pictures / 2;
+  const int64_t most = half < MOST ? half : MOST;
+  return others < most ? others : most;
+}
+
+static void reverse(int64_t *list, int64_t count) {
+  for (int64_t i = 0; i < count / 2; i++) {
+    const int64_t last = list[count - 1 - i];
+    list[count - 1 - i] = list[i], list[i] = last;
+  }
+}
+
+// The first `by` elements go behind the others.
+static void rotate(int64_t *list, int64_t count, int64_t by) {
+  reverse(list, by);
+  reverse(list + by, count - by);
+  reverse(list, count);
+}
+
+// A view of the first `pictures` in an order of this module.
+static dq_status view_in_order(dq_data **view, dq_data *data, int64_t pictures,
+                               void (*fill)(int64_t *order, int64_t pictures), dq_error *error) {
   const size_t bytes = (size_t)pictures * sizeof(int64_t);
   int64_t *order = malloc(bytes);
   *view = NULL;
   if (!order) return dq_fail_memory(error, bytes);
-  dq_trial_order(order, pictures);
+  fill(order, pictures);
   dq_status status = dq_data_view(view, data, order, pictures, error);
   free(order);
   return status;
+}
+
+dq_status dq_trial_data(dq_data **view, dq_data *data, int64_t pictures, dq_error *error) {
+  return view_in_order(view, data, pictures, dq_trial_order, error);
+}
+
+void dq_swapped_order(int64_t *order, int64_t pictures) {
+  const int64_t judges = dq_evaluated_pictures(pictures), swapped = dq_swapped_pictures(pictures);
+  dq_trial_order(order, pictures);
+  rotate(order, pictures, pictures - judges);         // judges, others
+  rotate(order + judges, pictures - judges, swapped); // judges, other others, the first ones
+}
+
+dq_status dq_swapped_data(dq_data **view, dq_data *data, int64_t pictures, dq_error *error) {
+  return view_in_order(view, data, pictures, dq_swapped_order, error);
 }

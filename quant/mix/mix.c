@@ -50,6 +50,7 @@ static dq_status open_maker(dq_mix_search_state *search) {
   dq_int8_options whole = *options->int8;
   dq_calibration_table table = search->maker.whole.table;
   if (found) whole.start = &table;
+  whole.unjudged = true;
   DQ_TRY(dq_int8_apply(search->whole, options->data, &whole, &search->maker.whole, search->context, search->error));
   if (!search->maker.whole.quantized)
     return dq_fail(search->error, DQ_UNSUPPORTED, "no layer can be quantized, so that there is nothing to choose");

@@ -4,6 +4,8 @@
 #include <math.h>
 
 #include "lib/base/sizes.h"
+#include "lib/measure/cost.h"
+#include "quant/search/float_sides.h"
 #include "quant/int8/stages.h"
 
 typedef struct conversion {
@@ -17,6 +19,8 @@ typedef struct conversion {
   dq_max_drop_report *found;
   dq_error *error;
 } conversion;
+
+enum { FEWEST_JUDGES = 8 }; // by which two standard errors are passed by chance in one of 20 trials (Student's t)
 
 // ---- The verdict ----
 
@@ -43,10 +47,31 @@ dq_status dq_convert_int8_judge(dq_verdict *verdict, const dq_graph *graph, cons
   return DQ_OK;
 }
 
+// The verdict on layers that the caller left in float, which the network with all layers in 8 bits was tried for.
+static dq_status judge_precision(conversion *c) {
+  const dq_convert_options *options = c->options;
+  dq_float_sides sides = {0};
+  dq_picture_errors errors;
+  dq_int8_report report;
+  dq_arena *arena = dq_context_arena(c->context);
+  dq_graph *copy = dq_graph_copy(c->graph);
+  dq_status status = arena && copy ? DQ_OK : dq_fail_memory(c->error, 0);
+  const dq_float_setup setup = {c->graph, options->int8, options->data, c->report, DQ_FLOAT_BOTH};
+  if (status == DQ_OK) status = dq_float_sides_open(&sides, &setup, c->context, arena, c->error);
+  if (status == DQ_OK)
+    status = dq_float_sides_try(&sides, copy, options->int8->precision, false, &errors, NULL, &report);
+  if (status == DQ_OK) status = dq_float_sides_verdict(&sides, &errors, &c->report->verdict, c->answer->arena);
+  dq_float_sides_close(&sides);
+  dq_graph_free(copy);
+  dq_arena_free(arena);
+  return status;
+}
+
 // Of what was made, unless trials have judged it.
 static dq_status judge(conversion *c) {
   if (!c->report->quantized && !c->report->halves) return DQ_OK;
   if (c->report->verdict.count && !c->options->eval) return DQ_OK;
+  if (c->report->swapped.count && c->options->int8->precision && !c->options->eval) return judge_precision(c);
   return dq_convert_int8_judge(&c->report->verdict, c->graph, c->answer, c->options, c->context, c->answer->arena,
                                c->error);
 }
@@ -87,8 +112,6 @@ static dq_status take_found(conversion *c, const dq_int8_report *found) {
   return apply_found(c, &c->whole_report, found);
 }
 
-#define CHEAP_MACS 0.1 // share of the multiply-accumulates in float that is not much
-
 // Leaves layers in float until the bounds of `asked` hold, or where they gain what it wants.
 static dq_status leave_layers(conversion *c, const dq_max_drop_options *asked) {
   dq_max_drop_options search = *asked;
@@ -104,20 +127,29 @@ static dq_status leave_layers(conversion *c, const dq_max_drop_options *asked) {
   return status;
 }
 
-// Until the bounds hold, with few multiply-accumulates in float where these are enough.
+static bool has_bounds(const dq_convert_options *options) {
+  return options->bounds.sqnr > -INFINITY || options->bounds.agreement > -INFINITY;
+}
+
+// Until the bounds hold, or all that may be in float is. Bounds that the caller gave are worth multiply-accumulates,
+// unless the caller bounds these too.
 static dq_status reach_bounds(conversion *c) {
-  static const dq_float_budget cheap = {.nodes = INT_MAX, .macs = CHEAP_MACS};
-  return leave_layers(c, &(dq_max_drop_options){.bounds = &c->options->bounds, .first = &cheap});
+  const double most = c->options->max_float;
+  const dq_float_budget budgets[] = {{.nodes = INT_MAX, .macs = most, .bytes = most},
+                                     {.nodes = INT_MAX, .macs = 1, .bytes = most}};
+  return leave_layers(
+      c, &(dq_max_drop_options){.bounds = &c->options->bounds,
+                                .budgets = budgets,
+                                .budget_count = has_bounds(c->options) && !c->options->max_float_given ? 2 : 1});
 }
 
 // Whether layers in float may improve the figures: much is lost on pictures enough to tell a gain from chance, and
 // nothing says how good the figures must be.
 static bool is_improvable(const conversion *c) {
-  enum { FEWEST_PICTURES = 8 }; // by which two standard errors are passed by chance in one of 20 trials (Student's t)
   const dq_convert_options *options = c->options;
   const dq_verdict *verdict = &c->report->verdict;
-  if (verdict->pictures < FEWEST_PICTURES) return false;
-  if (options->all_int8 || options->bounds.sqnr > -INFINITY || options->bounds.agreement > -INFINITY) return false;
+  if (!options->data || dq_evaluated_pictures(dq_data_count(options->data)) < FEWEST_JUDGES) return false;
+  if (options->all_int8 || has_bounds(options)) return false;
   return dq_verdict_is_doubtful(verdict) || dq_verdict_loses_sequences(verdict);
 }
 
@@ -125,9 +157,10 @@ static bool is_improvable(const conversion *c) {
 // nevertheless and these gain more. The few pictures that judge cannot tell how much is enough, so that it is all that
 // the budget allows.
 static dq_status improve(conversion *c) {
-  static const dq_float_gain wanted[] = {
-      {.most = {.nodes = 4, .macs = 0.04, .share = 0.1}, .gain = 3},
-      {.most = {.nodes = INT_MAX, .macs = CHEAP_MACS}, .gain = 1, .all = true, .sequences = true}};
+  const double most = c->options->max_float, few = fmin(most, 0.04);
+  const dq_float_gain wanted[] = {
+      {.most = {.nodes = 4, .macs = few, .bytes = few, .share = 0.1}, .gain = 3},
+      {.most = {.nodes = INT_MAX, .macs = most, .bytes = most}, .gain = 1, .all = true, .sequences = true}};
   const dq_max_drop_options search = {
       .bounds = &dq_no_bounds, .wanted = wanted, .wanted_count = DQ_COUNT(wanted), .share = 0.02};
   char text[600];
@@ -141,10 +174,11 @@ static dq_status improve(conversion *c) {
   return DQ_OK;
 }
 
-static void warn_of_ruin(const conversion *c) {
+static void say_why(const conversion *c) {
   char text[600];
-  dq_message(c->context, DQ_WARNING, "with all layers in 8 bits much is lost. %s%s",
-             dq_verdict_text(&c->report->verdict, text, sizeof text),
+  const bool ruin = dq_verdict_is_ruinous(&c->report->verdict);
+  dq_message(c->context, ruin ? DQ_WARNING : DQ_NOTE, "with all layers in 8 bits %s. %s%s",
+             ruin ? "much is lost" : "the bounds do not hold", dq_verdict_text(&c->report->verdict, text, sizeof text),
              c->options->all_int8 ? "" : " Layers are looked for that should stay in float (--all-int8: none).");
 }
 
@@ -153,10 +187,30 @@ static dq_status convert(conversion *c) {
   DQ_TRY(dq_int8_apply(c->answer, options->data, options->int8, c->report, c->context, c->error));
   if (!c->report->verdict.count) return judge(c);
   c->whole_report = *c->report;
-  if (!is_good(c)) warn_of_ruin(c);
+  if (!is_good(c)) say_why(c);
   DQ_TRY(improve(c));
   if (!is_good(c) && !options->all_int8) DQ_TRY(reach_bounds(c));
   return judge(c);
+}
+
+// What is in float, whatever the reason.
+static dq_status count_float(conversion *c) {
+  dq_cost cost;
+  double macs = 0, weights = 0, float_macs = 0, float_weights = 0;
+  dq_arena *arena = dq_context_arena(c->context);
+  if (!arena) return dq_fail_memory(c->error, 0);
+  dq_status status = dq_cost_count(&cost, c->answer, &c->options->int8->shapes, c->context, arena, c->error);
+  for (int n = 0; status == DQ_OK && n < cost.node_count; n++) {
+    const dq_cost_node *node = &cost.nodes[n];
+    if (!node->macs || !node->macs_known) continue;
+    macs += (double)node->macs, weights += (double)node->parameters;
+    if (node->int8) continue;
+    float_macs += (double)node->macs, float_weights += (double)node->parameters;
+  }
+  if (macs > 0) c->report->float_macs = float_macs / macs;
+  if (weights > 0) c->report->float_weights = float_weights / weights;
+  dq_arena_free(arena);
+  return status;
 }
 
 static dq_status search(conversion *c) {
@@ -179,8 +233,28 @@ dq_status dq_convert_int8(dq_graph **answer, const dq_graph *graph, dq_int8_repo
                   .found = found,
                   .error = error};
   dq_status status = c.answer ? (options->max_drop ? search : convert)(&c) : dq_fail_memory(error, 0);
+  if (status == DQ_OK && report->quantized) status = count_float(&c);
   dq_graph_free(c.whole);
   if (status != DQ_OK) dq_graph_free(c.answer);
   *answer = status == DQ_OK ? c.answer : NULL;
   return status;
+}
+
+// Whether the caller left it to the command how much may be lost, and enough pictures tell how much is.
+static bool expects_enough(const dq_verdict *verdict, const dq_convert_options *options) {
+  if (options->all_int8 || options->max_drop || options->int8->precision || !options->data || has_bounds(options))
+    return false;
+  return (options->eval ? verdict->pictures : dq_evaluated_pictures(dq_data_count(options->data))) >= FEWEST_JUDGES;
+}
+
+dq_status dq_convert_int8_check(const dq_verdict *verdict, const dq_convert_options *options, const char *path,
+                                dq_error *error) {
+  char text[600];
+  DQ_TRY(dq_verdict_check(verdict, &options->bounds, path, error));
+  if (!expects_enough(verdict, options) || !dq_verdict_is_doubtful(verdict)) return DQ_OK;
+  return dq_fail(error, DQ_CONDITION,
+                 "%s: below 20 dB with at most %.3g %% of the multiply-accumulates and weights in float (%s), the best "
+                 "found is written. %s",
+                 path, 100 * options->max_float, options->max_float_option,
+                 dq_verdict_text(verdict, text, sizeof text));
 }

@@ -10,6 +10,11 @@ typedef struct dq_convert_options {
   dq_data *eval;            // pictures for the verdict, which nothing is fitted to; NULL: the verdict of the trials
   dq_verdict_bounds bounds; // what the verdict must reach
   bool all_int8;            // no layer stays in float for the verdict
+  // The largest share, 0 to 1, of the multiply-accumulates and of the bytes of weights of all layers that stays in
+  // float for the verdict.
+  double max_float;
+  bool max_float_given;         // else `bounds` may take more multiply-accumulates where that much is not enough
+  const char *max_float_option; // what messages call it
   // The bound is on accuracy (dq_max_drop_apply); NULL: it is on the verdict. Its members int8 and data are not read.
   const dq_max_drop_options *max_drop;
   double time_limit; // of the search for layers, in seconds; 0: none
@@ -19,14 +24,14 @@ typedef struct dq_convert_options {
 // the copy, which the caller frees; *report holds as long as the copy.
 //
 // Where the verdict is ruinous or below the bounds, a warning reports it, and dq_max_drop_apply leaves as few layers in
-// float as reach them (found->trials is above 0). That is not done with all_int8, max_drop, int8->precision or
-// int8->table, or when no trial was made. Layers in float are chosen by trials with ranges of some pictures, and
-// the answer takes ranges from all of them.
+// float as reach them, within max_float (found->trials is above 0). That is not done with all_int8, max_drop,
+// int8->precision or int8->table, or when no trial was made. Layers in float are chosen by trials with ranges of some
+// pictures, and the answer takes ranges from all of them.
 //
 // Where the verdict is neither, but a part is below 20 dB on 8 pictures or more and there are no bounds, at most 4
-// nodes with at most 4 % of the multiply-accumulates stay in float if the lowest SQNR rises by 3 dB for them; a note
-// reports it. Where it is still below 20 dB, or fewer than 95 % of the sequences of an output are kept, at most 10 % of
-// the multiply-accumulates stay in float if it rises by 1 dB. all_int8 and the rest forbid that as well.
+// nodes with at most 4 % of the multiply-accumulates and weights stay in float if the lowest SQNR rises by 3 dB for
+// them; a note reports it. Where it is still below 20 dB, or fewer than 95 % of the sequences of an output are kept, at
+// most max_float of both stays in float if it rises by 1 dB. all_int8 and the rest forbid that as well.
 //
 // The verdict is measured on `eval` where that is given, at most 64 pictures; else it is that of the trials; else it is
 // measured on the pictures of `data` that judge trials, or on noise from context->seed. A network that dq cannot run
@@ -34,6 +39,11 @@ typedef struct dq_convert_options {
 // (dq_verdict_check).
 dq_status dq_convert_int8(dq_graph **answer, const dq_graph *graph, dq_int8_report *report, dq_max_drop_report *found,
                           const dq_convert_options *options, const dq_context *context, dq_error *error);
+
+// dq_verdict_check with the bounds of the options, and where these leave it to the conversion how much may be lost,
+// DQ_CONDITION when a part of an output is below 20 dB, where 8 pictures or more judged trials, or 8 of `eval` judge.
+dq_status dq_convert_int8_check(const dq_verdict *verdict, const dq_convert_options *options, const char *path,
+                                dq_error *error);
 
 // Compares `converted`, such as what a retraining hook made of the answer, with the graph: on `eval`, else on the
 // pictures of `data` that judge trials, which count as fitted to, else on noise. options->int8, data and eval are read;

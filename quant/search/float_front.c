@@ -9,11 +9,13 @@ enum { TIME_PARTS = 1 << 20, LABELS = 1 << 14 }; // TIME_PARTS: of all multiply-
 static const double NOISE_PARTS = 1 << 30;       // of all nodes in 8 bits
 static const double NODE = 1.0 / 16, RANGE = 25; // NODE: of a mean node, beside its MACs; RANGE: dB
 
-double dq_float_share(const dq_sensitivity *found, const int *nodes, int count) {
-  double macs = 0, all = 0;
-  for (int i = 0; i < count; i++) macs += (double)found->nodes[nodes[i]].macs;
-  for (int n = 0; n < found->node_count; n++) all += (double)found->nodes[n].macs;
-  return all > 0 ? macs / all : 0;
+dq_float_rung dq_float_rung_of(const dq_sensitivity *found, const int *nodes, int count) {
+  double macs = 0, bytes = 0, all_macs = 0, all_bytes = 0;
+  for (int i = 0; i < count; i++)
+    macs += (double)found->nodes[nodes[i]].macs, bytes += (double)found->nodes[nodes[i]].weight_bytes;
+  for (int n = 0; n < found->node_count; n++)
+    all_macs += (double)found->nodes[n].macs, all_bytes += (double)found->nodes[n].weight_bytes;
+  return (dq_float_rung){nodes, count, all_macs > 0 ? macs / all_macs : 0, all_bytes > 0 ? bytes / all_bytes : 0};
 }
 
 // ---- The table ----
@@ -67,13 +69,11 @@ static dq_status make_table(const dq_sensitivity *found, dq_mix_table *table, dq
 static dq_status add_rung(dq_float_ladder *ladder, const uint8_t *choice, const dq_sensitivity *found, dq_arena *arena,
                           dq_error *error) {
   int *nodes = DQ_NEW_ARRAY(arena, found->node_count, int);
-  dq_float_rung *rung = &ladder->rungs[ladder->count];
+  int count = 0;
   if (!nodes) return dq_fail_memory(error, 0);
-  *rung = (dq_float_rung){.nodes = nodes};
   for (int n = 0; n < found->node_count; n++)
-    if (choice[n] == FLOAT) nodes[rung->count++] = n;
-  rung->macs = dq_float_share(found, nodes, rung->count);
-  if (rung->count) ladder->count++;
+    if (choice[n] == FLOAT) nodes[count++] = n;
+  if (count) ladder->rungs[ladder->count++] = dq_float_rung_of(found, nodes, count);
   return DQ_OK;
 }
 

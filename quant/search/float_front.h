@@ -8,7 +8,8 @@
 typedef struct dq_float_rung {
   const int *nodes; // indices into dq_sensitivity.nodes, each once
   int count;
-  double macs; // of these nodes, as a share of those of all nodes, 0 to 1
+  double macs;  // of these nodes, as a share of those of all nodes, 0 to 1
+  double bytes; // of the weights of these nodes, likewise
 } dq_float_rung;
 
 // Ascending in what is left in float.
@@ -17,8 +18,8 @@ typedef struct dq_float_ladder {
   int count;
 } dq_float_ladder;
 
-// The multiply-accumulates of nodes[count], as a share of those of all nodes; 0 where these have none.
-double dq_float_share(const dq_sensitivity *found, const int *nodes, int count);
+// The rung of nodes[count], which must outlive it. Shares are 0 where all nodes have none.
+dq_float_rung dq_float_rung_of(const dq_sensitivity *found, const int *nodes, int count);
 
 enum { DQ_FLOAT_FRONT_PLACES = 256 };
 

@@ -3,33 +3,38 @@
 typedef struct layer_chooser {
   const dq_sensitivity *found;
   dq_float_order *order;
-  bool *left;   // by node: in float
-  bool *wanted; // by node: of the step that is looked at
-  bool *spared; // by layer: its result is no longer rounded
-  int count;    // nodes in float
-  double macs;  // of all nodes
-  double least; // relative noise of a layer below which it is taken as none
+  bool *left;         // by node: in float
+  bool *wanted;       // by node: of the step that is looked at
+  bool *spared;       // by layer: its result is no longer rounded
+  int count;          // nodes in float
+  double macs, bytes; // of all nodes
+  double least;       // relative noise of a layer below which it is taken as none
   const dq_float_budget *budget;
 } layer_chooser;
 
-static double share_of(const layer_chooser *chooser, int node) {
+static double macs_of(const layer_chooser *chooser, int node) {
   return chooser->macs > 0 ? (double)chooser->found->nodes[node].macs / chooser->macs : 0;
 }
 
+static double bytes_of(const layer_chooser *chooser, int node) {
+  return chooser->bytes > 0 ? (double)chooser->found->nodes[node].weight_bytes / chooser->bytes : 0;
+}
+
 static double cost_of(const layer_chooser *chooser, int node) {
-  return 1.0 / chooser->found->node_count + share_of(chooser, node);
+  return 1.0 / chooser->found->node_count + macs_of(chooser, node) + bytes_of(chooser, node);
 }
 
 // Whether what is in float with the step that `wanted` holds is within the budget.
 static bool is_affordable(const layer_chooser *chooser) {
-  double macs = 0;
+  double macs = 0, bytes = 0;
   int count = 0;
   for (int n = 0; n < chooser->found->node_count; n++) {
     if (!chooser->left[n] && !chooser->wanted[n]) continue;
-    macs += share_of(chooser, n);
+    macs += macs_of(chooser, n), bytes += bytes_of(chooser, n);
     count++;
   }
-  return !chooser->budget || (count <= chooser->budget->nodes && macs <= chooser->budget->macs);
+  const dq_float_budget *most = chooser->budget;
+  return !most || (count <= most->nodes && macs <= most->macs && bytes <= most->bytes);
 }
 
 static bool is_open(const layer_chooser *chooser, int node) { return !chooser->left[node] && !chooser->wanted[node]; }
@@ -118,7 +123,8 @@ dq_status dq_float_order_find(dq_float_order *order, const dq_sensitivity *found
                            .spared = DQ_NEW_ARRAY(arena, found->count, bool)};
   if (!order->nodes || !order->ends || !chooser.left || !chooser.wanted || !chooser.spared)
     return dq_fail_memory(error, 0);
-  for (int n = 0; n < nodes; n++) chooser.macs += (double)found->nodes[n].macs;
+  for (int n = 0; n < nodes; n++)
+    chooser.macs += (double)found->nodes[n].macs, chooser.bytes += (double)found->nodes[n].weight_bytes;
   for (step best = best_step(&chooser); best.nodes; best = best_step(&chooser)) {
     for (int i = 0; i < best.count; i++) leave(&chooser, best.nodes[i]);
     end_step(&chooser);

@@ -14,6 +14,7 @@ typedef struct dq_float_order {
 typedef struct dq_float_budget {
   int nodes;
   double macs;  // share of the multiply-accumulates of all nodes, 0 to 1
+  double bytes; // share of the bytes of the weights of all nodes, 0 to 1
   double share; // a layer that makes less than this share of the noise of all layers avoids none; 0 to 1
 } dq_float_budget;
 
@@ -25,8 +26,8 @@ typedef struct dq_float_budget {
 // is in 8 bits. One step therefore leaves in float either all nodes around one result, or one product, and avoids the
 // noise of everything that is then no longer rounded. Each step is the one with the highest ratio of avoided noise to
 // cost. The noise is the relative noise of the outputs (dq_sensitivity_effect), and noises are assumed to add; the cost
-// of a node is its share of the nodes plus its share of the multiply-accumulates. Of equal steps the first in the
-// network is taken. The last step has all nodes that avoid no noise.
+// of a node is its share of the nodes plus its shares of the multiply-accumulates and of the bytes of the weights. Of
+// equal steps the first in the network is taken. The last step has all nodes that avoid no noise.
 //
 // With a budget (NULL: none) a step that would exceed it is passed over and the next best one that fits is taken, until
 // none fits; the last step is left out then, and `nodes` has those of the steps alone. Each step

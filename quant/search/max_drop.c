@@ -8,6 +8,7 @@
 #include "quant/int8/stages.h"
 #include "quant/search/agreement.h"
 #include "quant/search/float_front.h"
+#include "quant/search/float_sides.h"
 
 enum { RANKING_PICTURES = 2 };
 static const double ROUNDING = 1e-9; // of percentages
@@ -20,16 +21,13 @@ typedef struct float_search {
   dq_max_drop_report *report; // of the answer so far
   dq_graph *first, *answer;   // all layers in 8 bits; the answer so far, perhaps the same
   dq_int8_report first_report, *answer_report;
-  dq_data *trial_data;                       // with bounds of a verdict: the data in the order of trials
-  dq_evaluator evaluator;                    // likewise
-  double whole_noise[DQ_EVALUATED_PICTURES]; // by picture, of all layers in 8 bits; likewise
+  dq_float_sides sides;                      // with bounds of a verdict: what judges trials
+  double whole_noise[DQ_EVALUATED_PICTURES]; // by picture, of all layers in 8 bits; where a gain is wanted
   double whole_sqnr, whole_sequences;        // the lowest ones, likewise
-  bool as_file;                              // trials have the ranges of the file: those of all pictures
   const dq_float_gain *wanted;               // that is looked for now; NULL: none
   dq_sensitivity found;
   dq_float_ladder ladder;     // that is climbed
   int best_rung;              // of the answer; 0: all layers in 8 bits
-  double best_macs;           // share of the answer that is in float
   dq_layer_precision *layers; // those in float of the rung that is tried
   double started;
   dq_arena *arena;
@@ -38,12 +36,12 @@ typedef struct float_search {
 
 // What one trial came to.
 typedef struct outcome {
-  int rung;    // of the ladder, from 1; 0: none
-  int left;    // layers in float
-  double macs; // of these, as a share of those of all layers, 0 to 1
-  double loss; // percentage points; with bounds of a verdict minus its SQNR in dB
-  bool within; // the bounds
-  bool gains;  // what must be gained
+  int rung;           // of the ladder, from 1; 0: none
+  int left;           // layers in float
+  double macs, bytes; // of these, as shares of those of all layers, 0 to 1
+  double loss;        // percentage points; with bounds of a verdict minus its SQNR in dB
+  bool within;        // the bounds
+  bool gains;         // what must be gained
   dq_result after;
   dq_verdict verdict;
 } outcome;
@@ -58,7 +56,8 @@ static bool is_better(const float_search *search, const outcome *trial) {
   if (trial->within != search->report->held) return trial->within;
   if (trial->gains != search->report->gained) return trial->gains;
   if (!trial->within) return trial->loss < search->report->drop;
-  return trial->macs < search->best_macs || (!(trial->macs > search->best_macs) && trial->left < search->report->left);
+  return trial->macs < search->report->macs ||
+         (!(trial->macs > search->report->macs) && trial->left < search->report->left);
 }
 
 static void store_best(float_search *search, dq_graph *graph, const dq_int8_report *report, const outcome *trial) {
@@ -66,7 +65,7 @@ static void store_best(float_search *search, dq_graph *graph, const dq_int8_repo
   search->answer = graph;
   *search->answer_report = *report;
   search->best_rung = trial->rung;
-  search->best_macs = trial->macs;
+  search->report->macs = trial->macs, search->report->bytes = trial->bytes;
   search->report->left = trial->left;
   search->report->drop = trial->loss;
   search->report->held = trial->within;
@@ -79,20 +78,12 @@ static dq_status quantize(float_search *search, dq_graph *graph, int left, const
                           dq_int8_report *report) {
   dq_precision_map map = {search->layers, left};
   dq_int8_options options = *search->options->int8;
-  dq_int8_report whole;
-  const dq_int8_report *first = &search->first_report;
-  dq_data *data = search->options->bounds ? search->trial_data : search->options->data;
-  options.rounding = rounding;
+  options.rounding = rounding, options.unjudged = true;
   if (left) options.precision = &map, options.precision_found = true;
-  if (search->first == graph && !search->options->bounds)
-    return dq_int8_apply(graph, data, &options, report, &search->quiet, search->error);
-  if (search->options->bounds && !search->as_file) options.pictures = dq_trial_pictures(dq_data_count(data), INT64_MAX);
-  if (search->first == graph || (search->wanted && !search->as_file)) { // the network that trials judged
-    whole = *search->options->whole;
-    if (!search->as_file) whole.table = whole.judged;
-    first = &whole;
-  }
-  return dq_int8_apply_from(graph, data, &options, first, report, &search->quiet, search->error);
+  if (search->first == graph)
+    return dq_int8_apply(graph, search->options->data, &options, report, &search->quiet, search->error);
+  return dq_int8_apply_from(graph, search->options->data, &options, &search->first_report, report, &search->quiet,
+                            search->error);
 }
 
 // Compares figures of the quantized graph with those before.
@@ -130,7 +121,7 @@ static bool keeps_more_sequences(const float_search *search, const outcome *tria
 // Whether the noise is so much and clearly less than that of all layers in 8 bits, as figures of a few pictures are
 // chance. Without anything wanted every trial gains enough.
 static bool gains_enough(float_search *search, const outcome *trial, const double *noise) {
-  int64_t pictures = search->evaluator.what.pictures;
+  int64_t pictures = search->sides.sides[0].evaluator.what.pictures;
   if (!search->wanted) return true;
   if (!trial->left) {
     memcpy(search->whole_noise, noise, (size_t)pictures * sizeof *noise);
@@ -143,19 +134,21 @@ static bool gains_enough(float_search *search, const outcome *trial, const doubl
           dq_noise_fell(search->whole_noise, noise, pictures, DQ_TWO_STANDARD_ERRORS));
 }
 
-static dq_status measure_verdict(float_search *search, const dq_graph *graph, outcome *trial) {
+// Quantizes the graph and compares the outputs with those of the float network.
+static dq_status measure_verdict(float_search *search, dq_graph *graph, dq_int8_report *report, outcome *trial) {
+  const dq_precision_map map = {search->layers, trial->left};
   double noise[DQ_EVALUATED_PICTURES];
-  dq_score score = {.noise = noise};
-  int64_t pictures = search->evaluator.what.pictures;
+  dq_picture_errors errors;
   char text[600];
-  DQ_TRY(dq_evaluate(&search->evaluator, graph, &score, search->error));
-  DQ_TRY(dq_verdict_of(&trial->verdict, &search->evaluator, pictures, search->graph->arena, search->error));
-  const bool others = !search->as_file && dq_data_count(search->options->data) > pictures;
-  trial->verdict.data = others ? DQ_VERDICT_OTHER_PICTURES : DQ_VERDICT_FITTED_PICTURES;
+  DQ_TRY(dq_float_sides_try(&search->sides, graph, &map, true, &errors, search->wanted ? noise : NULL, report));
+  DQ_TRY(dq_float_sides_verdict(&search->sides, &errors, &trial->verdict, search->graph->arena));
+  DQ_TRY(dq_float_sides_record(&search->sides, trial->rung, &errors));
   trial->loss = -dq_verdict_sqnr(&trial->verdict);
   trial->gains = gains_enough(search, trial, noise);
-  trial->within = trial->gains && !dq_verdict_is_ruinous(&trial->verdict) &&
-                  dq_verdict_holds(&trial->verdict, search->options->bounds);
+  // With all layers in 8 bits the bounds do not hold: that is what the search is made for.
+  const dq_verdict_bounds *bounds = search->options->bounds;
+  trial->within = search->wanted ? trial->gains && !dq_verdict_is_ruinous(&trial->verdict)
+                                 : trial->left && dq_verdict_is_enough(&trial->verdict, bounds);
   dq_message(search->context, search->wanted ? DQ_DETAIL : DQ_NOTE, "%d layers in float%s: %s", trial->left,
              trial->within ? ", within the bounds" : "", dq_verdict_text(&trial->verdict, text, sizeof text));
   return DQ_OK;
@@ -166,20 +159,17 @@ static void leave(float_search *search, int rung, outcome *trial) {
   const dq_float_rung none = {0}, *at = rung ? &search->ladder.rungs[rung - 1] : &none;
   for (int n = 0; n < at->count; n++)
     search->layers[n] = (dq_layer_precision){search->found.nodes[at->nodes[n]].label, DQ_PRECISION_FP32};
-  *trial = (outcome){.rung = rung, .left = at->count, .macs = at->macs};
+  *trial = (outcome){.rung = rung, .left = at->count, .macs = at->macs, .bytes = at->bytes};
 }
 
 // Quantizes a graph with the layers of a rung in float, and measures it.
 static dq_status measure(float_search *search, dq_graph *graph, int rung, const dq_rounding_method *rounding,
                          dq_int8_report *report, outcome *trial) {
   leave(search, rung, trial);
-  DQ_TRY(quantize(search, graph, trial->left, rounding, report));
-  // For the trials behind this one: a calibration takes as long as all the rest of a trial. With bounds of a verdict
-  // the caller makes the answer anew; else a trial is the answer, which has the ranges that its precisions alone give.
-  if (rung && search->options->bounds && (search->as_file || !search->wanted))
-    DQ_TRY(dq_calibration_table_add(&search->first_report.table, &report->table, search->arena, search->error));
   search->report->trials++;
-  return search->options->bounds ? measure_verdict(search, graph, trial) : measure_drop(search, graph, trial);
+  if (search->options->bounds) return measure_verdict(search, graph, report, trial);
+  DQ_TRY(quantize(search, graph, trial->left, rounding, report));
+  return measure_drop(search, graph, trial);
 }
 
 // `takes`: it may be the answer. *within: the bounds.
@@ -264,24 +254,32 @@ static dq_status open_order(float_search *search, const dq_float_budget *most) {
   search->ladder = (dq_float_ladder){DQ_NEW_ARRAY(search->arena, order.steps, dq_float_rung), order.steps};
   if (!search->ladder.rungs) return dq_fail_memory(search->error, 0);
   for (int s = 0; s < order.steps; s++)
-    search->ladder.rungs[s] =
-        (dq_float_rung){order.nodes, order.ends[s], dq_float_share(&search->found, order.nodes, order.ends[s])};
+    search->ladder.rungs[s] = dq_float_rung_of(&search->found, order.nodes, order.ends[s]);
   return DQ_OK;
 }
 
-// The rung of the order with which the bounds hold; 0: there is none. Of two orders the one within a budget comes
-// first, whose last rung tells whether it will do.
-static dq_status climb_order(float_search *search, bool takes, int *rung) {
-  const dq_float_budget *first = search->options->first;
+static dq_status climb(float_search *search, const dq_float_budget *most, bool takes, int *rung) {
   *rung = 0;
-  DQ_TRY(open_order(search, first));
-  if (search->ladder.count) DQ_TRY(find_rung(search, takes, first != NULL, rung));
-  if (*rung || !first || out_of_time(search)) return DQ_OK;
-  dq_message(search->context, DQ_NOTE,
-             "no layers with at most %.0f %% of the multiply-accumulates reach the bounds in float, more are tried",
-             100 * first->macs);
-  DQ_TRY(open_order(search, NULL));
-  return search->ladder.count ? find_rung(search, takes, false, rung) : DQ_OK;
+  search->sides.tried_count = 0; // of another order
+  DQ_TRY(open_order(search, most));
+  return search->ladder.count ? find_rung(search, takes, most != NULL, rung) : DQ_OK;
+}
+
+// The rung of the order with which the bounds hold; 0: there is none. Within a budget the last rung tells whether any
+// does.
+static dq_status climb_order(float_search *search, bool takes, int *rung) {
+  const dq_max_drop_options *options = search->options;
+  if (!options->budget_count) return climb(search, NULL, takes, rung);
+  for (int b = 0; b < options->budget_count && (!b || (!*rung && !out_of_time(search))); b++) {
+    const dq_float_budget *most = &options->budgets[b];
+    if (b)
+      dq_message(search->context, DQ_NOTE,
+                 "no layers with at most %.3g %% of the multiply-accumulates reach the bounds in float, more are tried "
+                 "with at most %.3g %% of the weights",
+                 100 * options->budgets[b - 1].macs, 100 * most->bytes);
+    DQ_TRY(climb(search, most, takes, rung));
+  }
+  return DQ_OK;
 }
 
 // On the front, below a rung of the order that holds: *rung becomes one of the front where a choice of that holds too.
@@ -304,20 +302,30 @@ static dq_status climb_front(float_search *search, bool takes, int *rung) {
 
 // ---- Gains ----
 
-// The verdict of the answer without ranges of the pictures that judge.
-static dq_status judge_without_judges(float_search *search) {
+static dq_float_setup setup_of(const float_search *search, dq_float_judges judges) {
+  const dq_max_drop_options *options = search->options;
+  return (dq_float_setup){search->graph, options->int8, options->data, options->whole, judges};
+}
+
+// The verdict of the answer on pictures that had no part in choosing it.
+static dq_status judge_on_others(float_search *search) {
+  const dq_precision_map map = {search->layers, search->report->left};
+  dq_float_sides others;
+  dq_picture_errors errors;
   dq_int8_report report;
-  outcome trial;
+  outcome answer;
   dq_graph *copy = dq_graph_copy(search->graph);
   if (!copy) return dq_fail_memory(search->error, 0);
-  search->as_file = false;
-  dq_status status = measure(search, copy, search->best_rung, NULL, &report, &trial);
-  search->as_file = true;
-  dq_graph_free(copy);
-  if (status != DQ_OK) return status;
+  leave(search, search->best_rung, &answer);
+  const dq_float_setup setup = setup_of(search, DQ_FLOAT_SWAPPED);
+  dq_status status = dq_float_sides_open(&others, &setup, &search->quiet, search->arena, search->error);
+  if (status == DQ_OK) status = dq_float_sides_try(&others, copy, &map, false, &errors, NULL, &report);
   search->report->as_file = search->report->verdict;
-  search->report->verdict = trial.verdict;
-  return DQ_OK;
+  if (status == DQ_OK)
+    status = dq_float_sides_verdict(&others, &errors, &search->report->verdict, search->graph->arena);
+  dq_float_sides_close(&others);
+  dq_graph_free(copy);
+  return status;
 }
 
 // An answer that gains what is wanted is judged once more.
@@ -334,7 +342,7 @@ static dq_status find_gain(float_search *search) {
   report->gained = report->held || (report->gained && search->wanted->all);
   if (!report->gained) return DQ_OK;
   report->gain = -report->drop - search->whole_sqnr;
-  return judge_without_judges(search);
+  return judge_on_others(search);
 }
 
 static dq_status find_gains(float_search *search) {
@@ -354,25 +362,36 @@ static bool rounds_answer(const float_search *search) {
   return !search->options->bounds && !dq_rounds_to_nearest(search->options->int8->rounding);
 }
 
-static dq_status open_evaluator(float_search *search) {
+static dq_status open_sides(float_search *search) {
   const dq_max_drop_options *options = search->options;
-  int64_t pictures = dq_data_count(options->data), evaluated = dq_evaluated_pictures(pictures);
   if (!options->bounds) return DQ_OK;
-  DQ_TRY(dq_trial_data(&search->trial_data, options->data, pictures, search->error));
-  const dq_evaluator_options judged = {.graph = search->graph,
-                                       .shapes = &options->int8->shapes,
-                                       .data = search->trial_data,
-                                       .first = pictures - evaluated,
-                                       .pictures = evaluated,
-                                       .decode = options->int8->decode,
-                                       .batch = options->int8->batch};
-  return dq_evaluator_open(&search->evaluator, &judged, search->context, search->arena, search->error);
+  search->first_report = *options->whole;
+  const dq_float_setup setup = setup_of(search, search->wanted ? DQ_FLOAT_AS_FILE : DQ_FLOAT_BOTH);
+  return dq_float_sides_open(&search->sides, &setup, &search->quiet, search->arena, search->error);
+}
+
+// The verdict of the rung that holds the bounds, without the part that each picture had in choosing it: where that does
+// not hold them, more is left in float.
+static dq_status cross_fit(float_search *search) {
+  for (int more = 1, least = 0; search->report->held && (!least || !out_of_time(search)); more *= 2) {
+    dq_picture_errors errors;
+    bool within;
+    DQ_TRY(dq_float_sides_cross_fit(&search->sides, least, search->best_rung, search->options->bounds, &errors));
+    DQ_TRY(dq_float_sides_verdict(&search->sides, &errors, &search->report->verdict, search->graph->arena));
+    if (dq_verdict_is_enough(&search->report->verdict, search->options->bounds)) break;
+    const int rung = search->best_rung + more;
+    search->report->held = false;
+    least = search->best_rung + 1; // the choice among those before came to one that is not enough
+    if (search->best_rung == search->ladder.count) break;
+    DQ_TRY(try_rung(search, rung < search->ladder.count ? rung : search->ladder.count, NULL, true, &within));
+  }
+  return DQ_OK;
 }
 
 static dq_status run_search(float_search *search) {
   const dq_rounding_method *rounding = rounds_answer(search) ? search->options->int8->rounding : NULL;
   outcome trial;
-  DQ_TRY(open_evaluator(search));
+  DQ_TRY(open_sides(search));
   DQ_TRY(measure(search, search->first, 0, rounding, &search->first_report, &trial));
   store_best(search, search->first, &search->first_report, &trial);
   if (search->report->held || out_of_time(search) || !search->first_report.quantized) return DQ_OK;
@@ -382,7 +401,8 @@ static dq_status run_search(float_search *search) {
   if (search->wanted) return find_gains(search);
   DQ_TRY(climb_order(search, !rounds, &rung));
   if (!search->ladder.count) return DQ_OK;
-  if (rung && !search->options->bounds) DQ_TRY(climb_front(search, !rounds, &rung));
+  if (rung && search->options->bounds) return cross_fit(search);
+  if (rung) DQ_TRY(climb_front(search, !rounds, &rung));
   return rounds ? round_answer(search, rung ? rung : search->ladder.count) : DQ_OK;
 }
 
@@ -396,15 +416,13 @@ dq_status dq_max_drop_apply(dq_graph **answer, const dq_graph *graph, dq_int8_re
                          .report = report,
                          .first = dq_graph_copy(graph),
                          .answer_report = int8,
-                         .as_file = options->wanted != NULL,
                          .wanted = options->wanted,
                          .started = dq_seconds(),
                          .arena = dq_context_arena(context),
                          .error = error};
   search.quiet.message = NULL;
   dq_status status = search.first && search.arena ? run_search(&search) : dq_fail_memory(error, 0);
-  dq_evaluator_close(&search.evaluator);
-  dq_data_free(search.trial_data);
+  dq_float_sides_close(&search.sides);
   if (search.answer != search.first) dq_graph_free(search.first);
   if (status != DQ_OK) dq_graph_free(search.answer);
   *answer = status == DQ_OK ? search.answer : NULL;

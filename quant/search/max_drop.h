@@ -26,16 +26,17 @@ typedef struct dq_max_drop_options {
   const dq_result *before; // figures of the float network on the same pictures
   double time_limit;       // in seconds; 0: none
   // The verdict must reach these bounds instead, and not be ruinous (lib/verdict/verdict.h); `drop`, `eval`, `accuracy`
-  // and `before` are not read. Trials take ranges from some pictures of `data` and are judged on others
-  // (dq_trial_order). NULL: `drop` is the bound.
+  // and `before` are not read. Trials take ranges from some pictures of `data` and are judged on others, both ways
+  // round (quant/search/float_sides.h), and the verdict is cross-fitted. NULL: `drop` is the bound.
   const dq_verdict_bounds *bounds;
-  // With `bounds` and without `wanted`: steps within this budget come first, and others only where no beginning of
-  // these reaches the bounds, which a note reports. NULL: none.
-  const dq_float_budget *first;
+  // With `bounds` and without `wanted`: what may stay in float, [budget_count]; each where nothing within those before
+  // reaches the bounds, which a note reports. Count 0: everything.
+  const dq_float_budget *budgets;
+  int budget_count;
   const dq_int8_report *whole; // with `bounds`: the report of the network with all layers in 8 bits
   // One gain after the other is looked for, [wanted_count], each where the answer so far is doubtful, and noise must
   // fall picture by picture as well (DQ_TWO_STANDARD_ERRORS). Trials have the ranges of the file then, so that they
-  // need no calibration; the verdict of the answer is that of one more trial without ranges of the pictures that judge.
+  // need no calibration; the verdict of the answer is that of one more trial on pictures that gave ranges before.
   // Needs `bounds`. NULL: none.
   const dq_float_gain *wanted;
   int wanted_count;
@@ -45,6 +46,7 @@ typedef struct dq_max_drop_options {
 typedef struct dq_max_drop_report {
   int layers, left; // layers that could stay in float; those of the answer that do
   int trials;
+  double macs, bytes; // of the layers of the answer in float, as shares of those of all layers, 0 to 1
   double drop;        // loss of the answer in percentage points
   dq_result after;    // figures of the answer; count 0 with bounds of a verdict
   dq_verdict verdict; // of the answer, with bounds of a verdict

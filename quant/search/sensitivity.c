@@ -248,7 +248,8 @@ static void list_marked(const sensitivity_study *study, const dq_cost *cost, mar
     marked_node *to = &marked[result->node_count];
     to->node = node;
     to->count = dq_is_in_function(node) ? dq_function_parts(node, to->parts) : 0;
-    result->nodes[result->node_count++] = (dq_sensitivity_node){dq_layer_label(node), cost->nodes[n].macs};
+    result->nodes[result->node_count++] =
+        (dq_sensitivity_node){dq_layer_label(node), cost->nodes[n].macs, cost->nodes[n].parameter_bytes};
   }
 }
 

@@ -30,7 +30,7 @@ typedef struct dq_sensitivity_layer {
 // A node that quantization would compute in 8 bits.
 typedef struct dq_sensitivity_node {
   const char *label;
-  int64_t macs;
+  int64_t macs, weight_bytes; // multiply-accumulates at batch 1; bytes of its float constants
 } dq_sensitivity_node;
 
 typedef struct dq_sensitivity {

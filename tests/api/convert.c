@@ -55,6 +55,7 @@ static const field int8_fields[] = {INT8(TEXT, method),
                                     INT8(REAL, time_limit),
                                     INT8(REAL, min_sqnr),
                                     INT8(INTEGER, all_int8),
+                                    INT8(REAL, max_float),
                                     {0}};
 static const field amp_fields[] = {AMP(INTEGER, half_io), AMP(LIST, allow),      AMP(LIST, follow),
                                    AMP(LIST, deny),       AMP(LIST, deny_nodes), AMP(LIST, shapes),

@@ -20,7 +20,7 @@ make_files() {
   printf '{"schema": "dq-ranks", "version": 1, "layers": {}}' >ranks.json
   printf 'patient,p10,p90,mean,std\np0,1,2,3,4\n' >norm.csv
   dq-int8 small.onnx --data npy:x.npy --table table.json -o int8.onnx -q >/dev/null
-  dq-int8 small.onnx --data npy:x.npy --limit 2 --table other.json -o other.onnx -q >/dev/null
+  dq-int8 small.onnx --data npy:x.npy --limit 2 --all-int8 --table other.json -o other.onnx -q >/dev/null
   dq-amp small.onnx -o half.onnx -q >/dev/null
   mkdir -p suite/test_a/test_data_set_0 # its case fails: an output of another shape
   cp no_inputs.onnx suite/test_a/model.onnx

@@ -379,7 +379,7 @@ END
 @test "options: dq-int8" {
   effects dq-int8 <<'END'
 method entropy | ../small.onnx -o o.onnx --data npy:../x.npy | bytes o.onnx
-percentile 90 | ../small.onnx -o o.onnx --data npy:../x.npy | bytes o.onnx
+percentile 99 | ../small.onnx -o o.onnx --data npy:../x.npy | bytes o.onnx
 percentile 90 | ../small.onnx -o o.onnx --data npy:../x.npy --method minmax | 2 --percentile
 table t.json | ../small.onnx -o o.onnx --data npy:../x.npy | file t.json
 table-format ncnn | ../small.onnx -o o.onnx --data npy:../x.npy --table t.json | bytes t.json
@@ -402,7 +402,8 @@ overflow - | ../small.onnx -o o.onnx --data npy:../x.npy | differs out
 save-precision p.json | ../small.onnx -o o.onnx --data npy:../x.npy | file p.json
 min-sqnr 200 | ../small.onnx -o o.onnx --data npy:../x.npy | 1 --min-sqnr
 min-agreement 100 | ../small.onnx -o o.onnx --data npy:../x.npy --per-tensor --percentile 50 --all-int8 | 1 --min-agreement
-all-int8 - | ../small.onnx -o o.onnx --data npy:../x.npy --per-tensor --percentile 50 | bytes o.onnx
+all-int8 - | ../small.onnx -o o.onnx --data npy:../x.npy --per-tensor --percentile 50 --max-float 100% | bytes o.onnx
+max-float 0% | ../small.onnx -o o.onnx --data npy:../x.npy --per-tensor --percentile 50 | 1 at most 0 %
 max-drop 0 | ../small.onnx -o o.onnx --data npy:../x.npy --per-tensor --method minmax | 0 --max-drop
 exclude conv1 | ../small.onnx -o o.onnx --data npy:../x.npy | bytes o.onnx
 only conv1 | ../small.onnx -o o.onnx --data npy:../x.npy | bytes o.onnx
@@ -427,7 +428,7 @@ json out.json | ../small.onnx -o o.onnx --data npy:../x.npy | file out.json
 csv out.csv | ../small.onnx -o o.onnx --data npy:../x.npy | file out.csv
 html out.html | ../small.onnx -o o.onnx --data npy:../x.npy | file out.html
 threads 3 | ../small.onnx -o o.onnx --data npy:../x.npy -v | 0 threads: 3
-seed 5 | ../small.onnx -o o.onnx --data synth:shapes,count=8,size=8 | bytes o.onnx
+seed 5 | ../small.onnx -o o.onnx --data synth:shapes,count=8,size=8 --all-int8 | bytes o.onnx
 cpu-mask c | ../small.onnx -o o.onnx --data npy:../x.npy -v | 0 instruction sets: c
 memory 1 | ../small.onnx -o o.onnx --data npy:../x.npy | 5 memory
 progress bar | ../small.onnx -o o.onnx --data synth:shapes,count=60,size=8 --equalize off | 0 calibrating [

@@ -126,7 +126,7 @@ hint: $2}"
   local model="$models/bfloat16.onnx" ends="; inputs and outputs in bfloat16 become float32"
   make_models --array four.npy 6 4
   make_models --array one.npy 1 4
-  gives 0 dq-int8 "$model" --data npy:four.npy --min-sqnr 30 -o int8.onnx
+  gives 0 dq-int8 "$model" --data npy:four.npy --all-int8 -o int8.onnx
   has "dq-int8: $model: 16 weights in bfloat16 are widened to float32 before quantization$ends"
   [[ $stderr != *"nothing to do"* ]]
   gives 0 dq-tucker "$model" --gemm --ratio 0.75 --force --untimed -o tucker.onnx

@@ -14,7 +14,7 @@ enum { NODES = 4 };
 
 // Two products a and b of one multiply-accumulate each, an addition c and a pool d, so that a and b cost
 // 1 / 4 + 1 / 2 and the others 1 / 4. The result of a is read by b, that of b by c.
-static dq_sensitivity_node nodes[NODES] = {{"a", 1}, {"b", 1}, {"c", 0}, {"d", 0}};
+static dq_sensitivity_node nodes[NODES] = {{"a", 1, 0}, {"b", 1, 0}, {"c", 0, 0}, {"d", 0, 0}};
 static const int around_a[] = {0, 1}, around_b[] = {1, 2};
 
 static dq_sensitivity_effect noise(double share) { return (dq_sensitivity_effect){.relative_noise = share}; }
@@ -67,6 +67,16 @@ static void the_second_result_is_worth_more(void **state) {
   check(4, 6, (int[]){1, 2, 0, 3}, (int[]){2, 3, 4}, 3);
 }
 
+// With all bytes in the weights of a: around b 2.1 / 1, around a 4.2 / 2.5 = 1.7, so b and c come first, and a behind
+// them. Half of the bytes keep a in 8 bits.
+static void bytes_cost_as_well(void **state) {
+  (void)state;
+  nodes[0].weight_bytes = 400;
+  check(4, 2, (int[]){1, 2, 0, 3}, (int[]){2, 3, 4}, 3);
+  check_within(&(dq_float_budget){.nodes = 4, .macs = 1, .bytes = 0.5}, 4, 1, (int[]){1, 2}, (int[]){2}, 1);
+  nodes[0].weight_bytes = 0;
+}
+
 // Weights alone: 0.1 / 0.75 for either product, so a first; c and d spare nothing.
 static void weights_alone(void **state) {
   (void)state;
@@ -76,18 +86,21 @@ static void weights_alone(void **state) {
 // Around a there are two nodes with all multiply-accumulates, around b two with half of them.
 static void within_a_budget(void **state) {
   (void)state;
-  check_within(&(dq_float_budget){.nodes = 2, .macs = 1}, 4, 1, (int[]){0, 1}, (int[]){2}, 1);
-  check_within(&(dq_float_budget){.nodes = 3, .macs = 1}, 4, 1, (int[]){0, 1, 2}, (int[]){2, 3}, 2);
-  check_within(&(dq_float_budget){.nodes = 2, .macs = 0.5}, 4, 1, (int[]){1, 2}, (int[]){2}, 1);
-  check_within(&(dq_float_budget){.nodes = 1, .macs = 0.5}, 4, 1, (int[]){0}, (int[]){1}, 1); // its weights alone
-  check_within(&(dq_float_budget){.nodes = 4, .macs = 0.4}, 4, 1, NULL, NULL, 0);
+  check_within(&(dq_float_budget){.nodes = 2, .macs = 1, .bytes = 1}, 4, 1, (int[]){0, 1}, (int[]){2}, 1);
+  check_within(&(dq_float_budget){.nodes = 3, .macs = 1, .bytes = 1}, 4, 1, (int[]){0, 1, 2}, (int[]){2, 3}, 2);
+  check_within(&(dq_float_budget){.nodes = 2, .macs = 0.5, .bytes = 1}, 4, 1, (int[]){1, 2}, (int[]){2}, 1);
+  check_within(&(dq_float_budget){.nodes = 1, .macs = 0.5, .bytes = 1}, 4, 1, (int[]){0}, (int[]){1},
+               1); // its weights alone
+  check_within(&(dq_float_budget){.nodes = 4, .macs = 0.4, .bytes = 1}, 4, 1, NULL, NULL, 0);
 }
 
 // All layers together make a noise of 10, of which b makes 1.1.
 static void layers_of_little_noise_avoid_none(void **state) {
   (void)state;
-  check_within(&(dq_float_budget){.nodes = 4, .macs = 1, .share = 0.11}, 4, 1, (int[]){0, 1, 2}, (int[]){2, 3}, 2);
-  check_within(&(dq_float_budget){.nodes = 4, .macs = 1, .share = 0.12}, 4, 1, (int[]){0, 1}, (int[]){2}, 1);
+  check_within(&(dq_float_budget){.nodes = 4, .macs = 1, .bytes = 1, .share = 0.11}, 4, 1, (int[]){0, 1, 2},
+               (int[]){2, 3}, 2);
+  check_within(&(dq_float_budget){.nodes = 4, .macs = 1, .bytes = 1, .share = 0.12}, 4, 1, (int[]){0, 1}, (int[]){2},
+               1);
 }
 
 // A node costs 1/64 and a product half of the multiply-accumulates. One product spares 0.1 for 1/2 + 1/64; b and c 1.1
@@ -117,7 +130,7 @@ static void front_of_four_nodes(void **state) {
 
 // Without noise, and without multiply-accumulates, there is nothing but to leave all of them.
 static void front_without_noise(void **state) {
-  static dq_sensitivity_node empty[] = {{"c", 0}, {"d", 0}};
+  static dq_sensitivity_node empty[] = {{"c", 0, 0}, {"d", 0, 0}};
   const dq_sensitivity found = {.nodes = empty, .node_count = 2};
   dq_float_ladder ladder;
   dq_error error;
@@ -133,6 +146,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_first_result_is_worth_more),
       cmocka_unit_test(the_second_result_is_worth_more),
+      cmocka_unit_test(bytes_cost_as_well),
       cmocka_unit_test(weights_alone),
       cmocka_unit_test(within_a_budget),
       cmocka_unit_test(layers_of_little_noise_avoid_none),

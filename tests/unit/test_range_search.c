@@ -104,7 +104,7 @@ static void too_little_memory_is_said_first(void **state) {
     dq_int8_options options = dq_int8_defaults();
     options.search_hint = "the caller's own way";
     if (!search) options.range_search = DQ_CHOOSE_OFF;
-    dq_budget budget = {.limit = 56 << 16};
+    dq_budget budget = {.limit = (search ? 56 : 80) << 16};
     it->context.budget = &budget, it->context.message = count_trials, it->context.user = &trials, trials = 0;
     dq_int8_report report;
     dq_error error = {0};

@@ -14,14 +14,17 @@
 
 // Boxes of 35 dB and scores of `sqnr` in one output; `equal` of 100 classes in another of 30 dB.
 static dq_verdict make(dq_verdict_part parts[3], double sqnr, int64_t equal) {
-  parts[0] = (dq_verdict_part){.output = "out", .first = 0, .channels = 4, .sqnr = 35};
-  parts[1] = (dq_verdict_part){.output = "out", .first = 4, .channels = 80, .sqnr = sqnr};
+  parts[0] = (dq_verdict_part){.output = "out", .first = 0, .channels = 4, .sqnr = 35, .others = {34, 36}};
+  parts[1] =
+      (dq_verdict_part){.output = "out", .first = 4, .channels = 80, .sqnr = sqnr, .others = {sqnr - 2, sqnr + 1}};
   parts[2] = (dq_verdict_part){.output = "class",
                                .before_softmax = true,
                                .channels = 5,
                                .whole = true,
                                .sqnr = 30,
-                               .answers = {DQ_ANSWER_CLASS, 1, 100, equal}};
+                               .others = {29, 31},
+                               .answers = {DQ_ANSWER_CLASS, 1, 100, equal},
+                               .kept = {(double)equal - 6, fmin((double)equal + 2, 100)}};
   return (dq_verdict){.parts = parts, .count = 3, .pictures = 16, .data = DQ_VERDICT_OTHER_PICTURES};
 }
 
@@ -77,6 +80,28 @@ static void conditions(void **state) {
   dq_verdict verdict = make(parts, 12, 97), none = {0};
   check(&verdict, -INFINITY, -INFINITY, DQ_OK, NULL);
   check(&none, -INFINITY, -INFINITY, DQ_OK, NULL);
+  check(&verdict, 10, 91, DQ_OK, NULL); // the lower ends
+  check(
+      &verdict, 10.5, -INFINITY, DQ_CONDITION,
+      "m.onnx: channels 4 to 83 of output 'out' have an SQNR of 12 dB on 16 pictures, but its 95 % interval begins at "
+      "10 dB: 10.5 dB (--min-sqnr) are not sure on others; some 29 pictures would tell"); // 16 (2 / 1.5)^2
+  check(&verdict, -INFINITY, 95, DQ_CONDITION,
+        "m.onnx: output 'class' keeps 97 % of its classes on 16 pictures, but its 95 % interval begins at 91 %: 95 % "
+        "(--min-agreement) are not sure on others; some 144 pictures would tell"); // 16 (6 / 2)^2
+  parts[2].answers.equal = 100;
+  check(&verdict, -INFINITY, 95, DQ_CONDITION,
+        "m.onnx: output 'class' keeps 100 % of its classes on 16 pictures, but its 95 % interval begins at 91 %: 95 % "
+        "(--min-agreement) are not sure on others; some 73 pictures would tell"); // 95 / 5 of 1.96^2
+  check(&verdict, -INFINITY, 100, DQ_CONDITION,
+        "m.onnx: output 'class' keeps 100 % of its classes on 16 pictures, but its 95 % interval begins at 91 %: 100 % "
+        "(--min-agreement) are not sure on others; no number of pictures makes all answers sure");
+  parts[2].answers.equal = 97;
+  parts[1].others = dq_no_interval, verdict.pictures = 1;
+  check(
+      &verdict, 10.5, -INFINITY, DQ_CONDITION,
+      "m.onnx: channels 4 to 83 of output 'out' have an SQNR of 12 dB on 1 picture, but a single picture tells nothing "
+      "of others: 10.5 dB (--min-sqnr) are not sure on others; more pictures are needed to tell");
+  verdict.pictures = 16, verdict.data = DQ_VERDICT_GIVEN_PICTURES; // which are measured themselves
   check(&verdict, 12, 97, DQ_OK, NULL);
   check(&verdict, 12.5, -INFINITY, DQ_CONDITION,
         "m.onnx: channels 4 to 83 of output 'out' have an SQNR of 12 dB, less than 12.5 dB (--min-sqnr)");
@@ -101,7 +126,8 @@ static void sentences(void **state) {
   assert_string_equal(
       dq_verdict_text(&verdict, text, sizeof text),
       "On 16 pictures that nothing was fitted to, channels 4 to 83 of output 'out' have the lowest SQNR, "
-      "12.0 dB. 97 % of the classes are those of the float model.");
+      "12.0 dB (95 % interval 10.0 to 13.0). 97 % of the classes (95 % interval 91 to 99) are those of the float "
+      "model.");
   verdict.parts += 2, verdict.count = verdict.pictures = 1, verdict.data = DQ_VERDICT_FITTED_PICTURES;
   assert_string_equal(dq_verdict_text(&verdict, text, sizeof text),
                       "On 1 picture that the conversion was fitted to, the argument of the Softmax of output 'class' "
