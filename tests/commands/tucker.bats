@@ -130,10 +130,10 @@ output z -1 10
 END
   make_models --describe small_planes.model small_planes.onnx
   pictures=synth:shapes,size=16
-  gives 0 dq-tucker small_planes.onnx --macs -25% --untimed --data "$pictures,split=calib,count=24" --preset raw01 --task none -o o.onnx
-  said=$(sed -n "s/^On 6 pictures that nothing was fitted to, output 'z' has an SQNR of \([0-9.]*\) dB.*/\1/p" <<<"$output")
+  gives 0 dq-tucker small_planes.onnx --macs -25% --untimed --data "$pictures,split=calib,count=32" --preset raw01 --task none -o o.onnx
+  said=$(sed -n "s/^On 8 pictures that nothing was fitted to, output 'z' has an SQNR of \([0-9.]*\) dB.*/\1/p" <<<"$output")
   gives 0 dq-report o.onnx --ref small_planes.onnx --data "$pictures,split=train,count=200" --preset raw01 --task none --min-sqnr 45
-  found=$(sed -n 's/^z  *\([0-9.]*\)  *classes .* 200$/\1/p' <<<"$output")
+  found=$(sed -n 's/^z  *\([0-9.]*\) .* classes .* 200$/\1/p' <<<"$output")
   awk -v said="$said" -v found="$found" 'BEGIN { exit !(said - found < 4 && found - said < 4) }'
 }
 
