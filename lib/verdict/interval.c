@@ -131,6 +131,13 @@ static dq_interval log_normal(const double *signal, const double *noise, int64_t
   return (dq_interval){value - t * error, value + t * error};
 }
 
+// The lowest natural logarithm of the ratio: of so many pictures none of a kind may be seen by chance that is this large
+// a share of all, and such pictures may lose as much as their signal, or ten times what others lose.
+static double lowest_of(double signals, double noises, int64_t count) {
+  const double unseen = 1 - pow(TAIL, 1 / (double)count), seen = noises / signals;
+  return -log(seen + unseen * fmax(1, 10 * seen));
+}
+
 dq_interval dq_sqnr_interval(const double *signal, const double *noise, int64_t count) {
   double signals = 0, noises = 0;
   for (int64_t p = 0; p < count; p++) signals += signal[p], noises += noise[p];
@@ -138,7 +145,8 @@ dq_interval dq_sqnr_interval(const double *signal, const double *noise, int64_t 
   if (count < 2 || !(signals > 0)) return dq_no_interval;
   if (!(noises > 0)) return (dq_interval){INFINITY, INFINITY};
   const dq_interval drawn = studentized(signal, noise, count), tails = log_normal(signal, noise, count);
-  return (dq_interval){DECIBELS * fmin(drawn.low, tails.low), DECIBELS * fmax(drawn.high, tails.high)};
+  const double low = fmax(fmin(drawn.low, tails.low), lowest_of(signals, noises, count));
+  return (dq_interval){DECIBELS * low, DECIBELS * fmax(drawn.high, tails.high)};
 }
 
 // ---- Shares ----

@@ -98,7 +98,7 @@ pictures() {
 # Another program that ends well before it joins the job: without a limit the first process would wait for ever.
 @test "a process that never joins is given a minute" {
   export FIRST="$train -o a.onnx" SECOND="true"
-  run --separate-stderr timeout 100 "${mpirun[@]}" -n 2 ./each
+  run --separate-stderr timeout 300 "${mpirun[@]}" -n 2 ./each
   [ "$status" -eq 5 ]
   has "dq-train: the other processes of the MPI job have not started within 60 s"
   [ ! -e a.onnx ]

@@ -27,13 +27,14 @@ static void quantiles_of_student(void **state) {
 // Two pictures of signal 1 and noises 0.01 and 0.03: 10 log10(2 / 0.04) = 16.99 dB. By Student: parts 1/2 - 1/4 and
 // 1/2 - 3/4, so the error is sqrt(2 (1/16) 2 / 1) = 1/2 of ln, 12.706 of them. Log-normal: ln 0.01 and ln 0.03 have the
 // mean -4.0559 and the variance 0.6035, so ln SQNR is 4.0559 - 0.3017 = 3.7542, its error
-// sqrt(0.6035 / 2 + 0.6035^2 / 2) = 0.6956: the wider one on both sides, 16.30 -+ 38.38 dB.
+// sqrt(0.6035 / 2 + 0.6035^2 / 2) = 0.6956: the wider one on both sides, 16.30 -+ 38.38 dB. Of two pictures chance may
+// hide 1 - sqrt(0.025) of all: with noise like signal in these no less than -10 log10(0.02 + 0.8419) = 0.64 dB.
 static void two_pictures(void **state) {
   const double signal[] = {1, 1}, noise[] = {0.01, 0.03};
   (void)state;
   const dq_interval interval = dq_sqnr_interval(signal, noise, 2);
-  near(interval.low, -22.08, 0.01);
-  near(interval.high, 16.99 + 4.3429 * 12.706 / 2 > 16.30 + 38.38 ? 44.58 : 54.69, 0.01);
+  near(interval.low, 0.645, 0.01);
+  near(interval.high, 54.69, 0.01);
 }
 
 static void ends_without_pictures_or_noise(void **state) {

@@ -176,6 +176,28 @@ static void pictures_of_trials_take_turns(void **state) {
   }
 }
 
+// The other way round those that judge come first, then others, then the ones that judge now: at most half of all.
+static void pictures_of_trials_swapped(void **state) {
+  static const struct {
+    int64_t pictures, judges, order[8];
+  } cases[] = {{1, 0, {0}}, {2, 1, {1, 0}}, {5, 2, {0, 2, 4, 1, 3}}, {8, 4, {1, 3, 5, 7, 0, 4, 2, 6}}};
+  enum { MANY = 100 };
+  int64_t order[MANY], trial[MANY];
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    dq_swapped_order(order, cases[i].pictures);
+    assert_int_equal(dq_swapped_pictures(cases[i].pictures), cases[i].judges);
+    for (int64_t p = 0; p < cases[i].pictures; p++) assert_int_equal(order[p], cases[i].order[p]);
+  }
+  dq_swapped_order(order, MANY);
+  dq_trial_order(trial, MANY);
+  assert_int_equal(dq_swapped_pictures(MANY), 50);
+  assert_int_equal(dq_swapped_pictures(1000), 64);
+  for (int i = 0; i < 24; i++) assert_int_equal(order[i], trial[76 + i]);
+  for (int i = 0; i < 26; i++) assert_int_equal(order[24 + i], trial[50 + i]);
+  for (int i = 0; i < 50; i++) assert_int_equal(order[50 + i], trial[i]);
+}
+
 // A detector of two heads, compared with itself: each head of each picture is compared with its own, so that no
 // prediction has moved.
 static void heads_of_a_detector(void **state) {
@@ -219,6 +241,7 @@ int main(void) {
       TEST(heads_of_a_detector),
       TEST(trials_are_judged_on_other_pictures),
       TEST(pictures_of_trials_take_turns),
+      TEST(pictures_of_trials_swapped),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
