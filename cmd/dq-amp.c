@@ -170,11 +170,12 @@ static const dq_option rows[] = {
                     .help = "exit 1 when a part of an output has an SQNR below D dB",
                     .details = "The model is written all the same. The outputs are compared with those of the "
                                "original on the first 64 pictures of --check, without these on noise; the table of "
-                               "outputs shows the figures."),
+                               "outputs shows the figures. On pictures the lower end of the 95 % interval counts."),
     DQ_ROW_MIN_AGREEMENT(amp_options, bounds.agreement, .group = "Check",
                          .help = "exit 1 when less than P percent of the answers of an output are the original's",
                          .details = "Answers are classes, texts, classes of points, masks or boxes, as the outputs "
-                                    "stand for. The model is written all the same."),
+                                    "stand for. The model is written all the same. On pictures the lower end of the "
+                                    "95 % interval counts."),
     DQ_ROW_SHAPE(amp_options, shapes, ""),
 };
 

@@ -167,11 +167,13 @@ static const dq_option rows[] = {
     DQ_ROW_MIN_SQNR(dq_tucker_arguments, bounds.sqnr, .help = "exit 1 when a part of an output has an SQNR below D dB",
                     .details = "The model is written all the same. The outputs are compared with those of the "
                                "original on the first 64 pictures of --eval, else on those of --data that nothing is "
-                               "fitted to, without these on noise; the table of outputs shows the figures."),
+                               "fitted to, without these on noise; the table of outputs shows the figures. On pictures "
+                               "that nothing was fitted to the lower end of the 95 % interval counts."),
     DQ_ROW_MIN_AGREEMENT(dq_tucker_arguments, bounds.agreement,
                          .help = "exit 1 when less than P percent of the answers of an output are the original's",
                          .details = "Answers are classes, texts, classes of points, masks or boxes, as the outputs "
-                                    "stand for. The model is written all the same."),
+                                    "stand for. The model is written all the same. On pictures that nothing was "
+                                    "fitted to the lower end of the 95 % interval counts."),
     DQ_ROW_SHAPE(dq_tucker_arguments, shapes, ", to count multiply-accumulates"),
 };
 
