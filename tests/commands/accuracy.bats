@@ -49,10 +49,10 @@ top-1   top1  0.0000  %           12          12"
 
 @test "pictures of their own" {
   pictures 12
-  gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" --eval list.txt --preset vww --eval-limit 8 -o a.onnx --json - -q
+  gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" --eval list.txt --preset vww --eval-limit 8 --all-int8 -o a.onnx --json - -q
   with=(--data list.txt --limit 8)
   top1 $(quality "$models/small.onnx" a.onnx) 8
-  dq-int8 "$models/small.onnx" --data "npy:$x" --preset vww -o b.onnx --table t.json -q >/dev/null
+  dq-int8 "$models/small.onnx" --data "npy:$x" --preset vww --all-int8 -o b.onnx --table t.json -q >/dev/null
   cmp a.onnx b.onnx
   gives 0 dq-int8 "$models/small.onnx" --use-table t.json --eval list.txt --preset vww -o b.onnx --json - -q
   with=(--data list.txt)
