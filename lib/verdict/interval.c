@@ -131,8 +131,8 @@ static dq_interval log_normal(const double *signal, const double *noise, int64_t
   return (dq_interval){value - t * error, value + t * error};
 }
 
-// The lowest natural logarithm of the ratio: of so many pictures none of a kind may be seen by chance that is this large
-// a share of all, and such pictures may lose as much as their signal, or ten times what others lose.
+// The lowest natural logarithm of the ratio: of so many pictures none of a kind may be seen by chance that is this
+// large a share of all, and such pictures may lose as much as their signal, or ten times what others lose.
 static double lowest_of(double signals, double noises, int64_t count) {
   const double unseen = 1 - pow(TAIL, 1 / (double)count), seen = noises / signals;
   return -log(seen + unseen * fmax(1, 10 * seen));

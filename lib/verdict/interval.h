@@ -21,8 +21,9 @@ double dq_student_tail(double t, int64_t freedom);
 // picture i of `count`. Its ends are the outermost of two: a studentized bootstrap over the pictures (Efron and
 // Tibshirani 1993, section 12.5; of fewer than 8 pictures Student's t distribution), and the interval of the mean of
 // log-normal noise (Cox's method, Zhou and Gao 1997), which expects pictures with much more noise than those that were
-// seen; it is no lower than with pictures that lose all, as frequent as chance may hide them. The bootstrap has a fixed seed. Fewer than 2 pictures, or no signal, have no interval. Without noise both ends
-// are INFINITY; with infinite noise -INFINITY. On a failure to get memory the bootstrap is left out.
+// seen; it is no lower than with pictures that lose all, as frequent as chance may hide them. The bootstrap has a fixed
+// seed. Fewer than 2 pictures, or no signal, have no interval. Without noise both ends are INFINITY; with infinite
+// noise -INFINITY. On a failure to get memory the bootstrap is left out.
 dq_interval dq_sqnr_interval(const double *signal, const double *noise, int64_t count);
 
 // The interval in percent of 100 sum equal / sum answers: Wilson's (1927), with the number of answers that, drawn
