@@ -202,8 +202,7 @@ def compare_units(path, feeds, folder):
 
 def int8_alike(path, data, preset, folder, *training):
     out = os.path.join(folder, "int8.onnx")
-    dq("dq-int8", path, "--data", data, *(["--preset", preset] if preset else []), "--limit", "8", "--all-int8",
-       "-o", out, "-q")  # ONNX Runtime rounds float weights between pairs
+    dq("dq-int8", path, "--data", data, *(["--preset", preset] if preset else []), "--limit", "8", "--all-int8", "-o", out, "-q")
     if training:
         dq("dq-train", out, "--qat", "int8", "--data", data, "--val", data, "--keep", "last", *training, "-o", out, "-q")
     return compare_units(out, noise(session(out)), folder)
