@@ -33,10 +33,10 @@ typedef struct dq_convert_options {
 // them; a note reports it. Where it is still below 20 dB, or fewer than 95 % of the sequences of an output are kept, at
 // most max_float of both stays in float if it rises by 1 dB. all_int8 and the rest forbid that as well.
 //
-// The verdict is measured on `eval` where that is given, at most 64 pictures; else it is that of dq_int8_apply, or of the
-// search for layers (quant/search/float_sides.h); of a single picture of `data` it is measured on that, and without data
-// on noise from context->seed. A network that dq cannot run has none. Statuses as dq_int8_apply and dq_max_drop_apply; bounds that are not reached are no failure
-// (dq_verdict_check).
+// The verdict is measured on `eval` where that is given, at most 64 pictures; else it is that of dq_int8_apply, or of
+// the search for layers (quant/search/float_sides.h); of a single picture of `data` it is measured on that, and without
+// data on noise from context->seed. A network that dq cannot run has none. Statuses as dq_int8_apply and
+// dq_max_drop_apply; bounds that are not reached are no failure (dq_verdict_check).
 dq_status dq_convert_int8(dq_graph **answer, const dq_graph *graph, dq_int8_report *report, dq_max_drop_report *found,
                           const dq_convert_options *options, const dq_context *context, dq_error *error);
 
