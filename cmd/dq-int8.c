@@ -204,7 +204,7 @@ static const dq_option rows[] = {
      DQ_INTO(dq_int8_arguments, all_int8),
      .help = "leave no layer in float for --min-sqnr and --min-agreement, or where 8 bits lose much",
      .details = "Else some stay in float where a part of an output has less than 10 dB, or less than 20 dB and 90 % of "
-                "the answers; below 20 dB on 8 pictures also those that gain clearly, within --max-float."},
+                "the answers; below 20 dB on 15 pictures also those that gain clearly, within --max-float."},
     {.name = "exclude",
      .aliases = "nodes-to-exclude",
      .type = DQ_OPTION_LIST,

@@ -74,10 +74,10 @@ typedef struct dq_model_int8_options {
   int64_t batch;     // pictures that one run takes, at most 65536; the result is the same; 0 (default): 1
   // What every part of an output, and every output that stands for answers, must reach: as few layers as possible stay
   // in float for it, as also where 8 bits everywhere ruin the outputs (an SQNR below 10 dB, or below 20 dB with less
-  // than 90 % of the answers). Without bounds layers stay in float where the SQNR on 8 pictures or more is below 20 dB
-  // and rises clearly for them. min_sqnr: dB; default -INFINITY: no bound. min_agreement: percent of the answers that
-  // are those of the float model; below 0 (default): no bound. They hold for the lower ends of 95 % intervals of what
-  // the figures are on other pictures. Where they are not reached, or without bounds a part is below 20 dB, the
+  // than 90 % of the answers). Without bounds layers stay in float where the SQNR is below 20 dB with 15 pictures or
+  // more and rises clearly for them. min_sqnr: dB; default -INFINITY: no bound. min_agreement: percent of the answers
+  // that are those of the float model; below 0 (default): no bound. They hold for the lower ends of 95 % intervals of
+  // what the figures are on other pictures. Where they are not reached, or without bounds a part is below 20 dB, the
   // function returns DQ_CODE_CONDITION.
   double min_sqnr, min_agreement;
   int all_int8; // no layer stays in float for any of these reasons; default 0

@@ -30,6 +30,7 @@ typedef struct work {
   dq_int8_options settings;
   dq_int8_files files;
   dq_precision_map precision;
+  dq_max_drop_options drop; // with max_drop
   dq_max_drop_report search;
   dq_arena *arena;
   const dq_context *context;
@@ -200,7 +201,7 @@ static dq_verdict_bounds verdict_bounds(const dq_model_int8_options *given) {
                              .agreement_option = "min_agreement"};
 }
 
-static dq_convert_options conversion_of(const work *w, const dq_max_drop_options *search) {
+static dq_convert_options conversion_of(const work *w) {
   const dq_model_int8_options *given = &w->given;
   return (dq_convert_options){.int8 = &w->settings,
                               .data = w->data,
@@ -210,18 +211,16 @@ static dq_convert_options conversion_of(const work *w, const dq_max_drop_options
                               .max_float = given->max_float < 0 ? 0.1 : given->max_float / 100,
                               .max_float_given = given->max_float >= 0,
                               .max_float_option = "max_float",
-                              .max_drop = search,
+                              .max_drop = given->max_drop >= 0 ? &w->drop : NULL,
                               .time_limit = given->time_limit};
 }
 
 static dq_status convert(work *w, dq_error *error) {
   const dq_model_int8_options *given = &w->given;
-  bool bounded = given->max_drop >= 0;
-  dq_max_drop_options search;
   dq_result before = {0};
   dq_graph *answer = NULL;
-  if (bounded) DQ_TRY(measure_before(w, &search, &before, error));
-  const dq_convert_options options = conversion_of(w, bounded ? &search : NULL);
+  if (given->max_drop >= 0) DQ_TRY(measure_before(w, &w->drop, &before, error));
+  const dq_convert_options options = conversion_of(w);
   DQ_TRY(dq_convert_int8(&answer, w->model->graph, &w->model->int8, &w->search, &options, w->context, error));
   return dq_api_replace(w->model, answer, error);
 }
@@ -261,8 +260,7 @@ static dq_status int8(work *w, const dq_model_int8_options *options, dq_error *e
 // What dq-int8 ends with 1 for; a model that did not change and was not compared holds its bounds.
 static dq_status check_bounds(const work *w, dq_error *error) {
   const dq_int8_report *report = &w->model->int8;
-  const dq_max_drop_options searched = {0};
-  const dq_convert_options options = conversion_of(w, w->given.max_drop < 0 ? NULL : &searched);
+  const dq_convert_options options = conversion_of(w);
   if (report->quantized || report->halves || report->verdict.count)
     DQ_TRY(dq_convert_int8_check(&report->verdict, &options, "the converted model", error));
   if (w->given.max_drop < 0 || w->search.held) return DQ_OK;

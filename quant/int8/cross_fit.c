@@ -1,5 +1,6 @@
 // The verdict on a setting that trials chose: every picture is judged by a network that its error had no part in
 // choosing, with ranges of other pictures.
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -124,7 +125,7 @@ static dq_status judge(dq_trials *all, swapped *s, dq_arena *arena) {
   DQ_TRY(dq_verdict_of(verdict, &s->evaluator, &errors, job->graph->arena, job->error));
   verdict->data = DQ_VERDICT_OTHER_PICTURES;
   dq_message(job->in->context, DQ_DETAIL,
-             "verdict: ranges of other pictures, on %lld that gave some to trials%s: %.2f dB", (long long)pictures,
+             "verdict: ranges of other pictures, on %" PRId64 " that gave some to trials%s: %.2f dB", pictures,
              both ? " and those that judged them" : "", dq_verdict_sqnr(verdict));
   return DQ_OK;
 }

@@ -100,8 +100,8 @@ typedef struct dq_int8_report {
   double range_search_gain;
   int exact_sums; // sums without rounding (quant/numeric/common_scale.h)
   double exact_sums_gain;
-  // Of the multiply-accumulates and of the elements of weights of all products those in float, 0 to 1; NAN: not counted
-  // (dq_convert_int8).
+  // Of the multiply-accumulates and of the elements of the weights of all products those in float, 0 to 1; NAN: not
+  // counted (dq_convert_int8).
   double float_macs, float_weights;
   int rounded;                // layers with adaptive rounding
   double rounding_gain;       // on pictures that were not used for rounding

@@ -5,6 +5,7 @@
 
 #include "lib/base/sizes.h"
 #include "lib/measure/cost.h"
+#include "lib/ops/product.h"
 #include "quant/search/float_sides.h"
 #include "quant/int8/stages.h"
 
@@ -193,6 +194,15 @@ static dq_status convert(conversion *c) {
   return judge(c);
 }
 
+// The elements of a product's weight, which may be behind a DequantizeLinear; 0: the weight is computed.
+static int64_t weight_elements(const dq_node *node) {
+  dq_product product;
+  if (!dq_product_of(node, &product)) return 0;
+  const dq_value *weight = node->inputs[product.at.weight];
+  if (weight->producer && dq_node_is(weight->producer, "DequantizeLinear")) weight = weight->producer->inputs[0];
+  return weight->constant ? dq_tensor_count(weight->constant) : 0;
+}
+
 // What is in float, whatever the reason.
 static dq_status count_float(conversion *c) {
   dq_cost cost;
@@ -202,10 +212,9 @@ static dq_status count_float(conversion *c) {
   dq_status status = dq_cost_count(&cost, c->answer, &c->options->int8->shapes, c->context, arena, c->error);
   for (int n = 0; status == DQ_OK && n < cost.node_count; n++) {
     const dq_cost_node *node = &cost.nodes[n];
-    if (!node->macs || !node->macs_known) continue;
-    macs += (double)node->macs, weights += (double)node->parameters;
-    if (node->int8) continue;
-    float_macs += (double)node->macs, float_weights += (double)node->parameters;
+    const double elements = (double)weight_elements(node->node);
+    macs += (double)node->macs, weights += elements;
+    if (!node->int8) float_macs += (double)node->macs, float_weights += elements;
   }
   if (macs > 0) c->report->float_macs = float_macs / macs;
   if (weights > 0) c->report->float_weights = float_weights / weights;

@@ -28,10 +28,11 @@ typedef struct dq_convert_options {
 // int8->precision or int8->table, or when no trial was made. Layers in float are chosen by trials with ranges of some
 // pictures, and the answer takes ranges from all of them.
 //
-// Where the verdict is neither, but a part is below 20 dB on 8 pictures or more and there are no bounds, at most 4
-// nodes with at most 4 % of the multiply-accumulates and weights stay in float if the lowest SQNR rises by 3 dB for
-// them; a note reports it. Where it is still below 20 dB, or fewer than 95 % of the sequences of an output are kept, at
-// most max_float of both stays in float if it rises by 1 dB. all_int8 and the rest forbid that as well.
+// Where the verdict is neither, but a part is below 20 dB where 8 pictures or more judge trials, and there are no
+// bounds, at most 4 nodes with at most 4 % of the multiply-accumulates and weights stay in float if the lowest SQNR
+// rises by 3 dB for them; a note reports it. Where it is still below 20 dB, or fewer than 95 % of the sequences of an
+// output are kept, at most max_float of both stays in float if it rises by 1 dB. all_int8 and the rest forbid that as
+// well.
 //
 // The verdict is measured on `eval` where that is given, at most 64 pictures; else it is that of dq_int8_apply, or of
 // the search for layers (quant/search/float_sides.h); of a single picture of `data` it is measured on that, and without
