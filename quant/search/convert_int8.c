@@ -194,13 +194,13 @@ static dq_status convert(conversion *c) {
   return judge(c);
 }
 
-// The elements of a product's weight, which may be behind a DequantizeLinear; 0: the weight is computed.
+// The elements of a product's weight, which may be behind a node such as DequantizeLinear; 0: the weight is computed.
 static int64_t weight_elements(const dq_node *node) {
   dq_product product;
   if (!dq_product_of(node, &product)) return 0;
   const dq_value *weight = node->inputs[product.at.weight];
-  if (weight->producer && dq_node_is(weight->producer, "DequantizeLinear")) weight = weight->producer->inputs[0];
-  return weight->constant ? dq_tensor_count(weight->constant) : 0;
+  if (weight->producer && weight->producer->input_count) weight = weight->producer->inputs[0];
+  return weight && weight->constant ? dq_tensor_count(weight->constant) : 0;
 }
 
 // What is in float, whatever the reason.

@@ -40,19 +40,6 @@ Pictures:                6"
   near b/y.npy c/y.npy 0.02
 }
 
-# Products of 13824, 4608, 73728 and 64 multiply-accumulates with 216, 72, 1152 and 64 weights.
-@test "what stays in float: its share of the multiply-accumulates and of the weights" {
-  local layer
-  for layer in "conv1 14.99 14.36" "conv2 79.94 76.60" "head 0.07 4.26"; do
-    set -- $layer
-    gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" --all-int8 -o out.onnx --exclude "$1"
-    has "MACs in float:           $2 %
-Weights in float:        $3 %"
-  done
-  gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" --all-int8 -o out.onnx --exclude conv2 --format qoperator
-  has "Weights in float:        76.60 %"
-}
-
 @test "an input on levels of its own stands for nothing of the source" {
   convert_shapes() { dq-int8 "$root/datasets/shapes.onnx" --data synth:shapes,split=calib,count=8 -o out.onnx -q "$@" >/dev/null; }
   convert_shapes --preprocess mean=0.5:0.25:0.125,std=0.5:1.5:2,scale=0.00390625

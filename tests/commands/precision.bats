@@ -161,3 +161,17 @@ hint: $2}"
   has "whole.onnx: nothing to do"
   cmp same.onnx whole.onnx
 }
+
+# Products of 13824, 4608, 73728 and 64 multiply-accumulates with 216, 72, 1152 and 64 weights.
+@test "what stays in float: its share of the multiply-accumulates and of the weights" {
+  local layer
+  make_models --array six.npy 6 3 8 8
+  for layer in "conv1 14.99 14.36" "conv2 79.94 76.60" "head 0.07 4.26"; do
+    set -- $layer
+    gives 0 dq-int8 "$models/small.onnx" --data npy:six.npy --all-int8 -o out.onnx --exclude "$1"
+    has "MACs in float:           $2 %
+Weights in float:        $3 %"
+  done
+  gives 0 dq-int8 "$models/small.onnx" --data npy:six.npy --all-int8 -o out.onnx --exclude conv2 --format qoperator
+  has "Weights in float:        76.60 %"
+}
