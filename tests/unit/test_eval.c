@@ -320,6 +320,45 @@ static void pictures_without_boxes(void **state) {
   unlink(path), unlink(empty);
 }
 
+// Of a box of 100 x 100 in class 1: an overlap of exactly 0.5 is enough, of two boxes alike in overlap the first one is
+// taken, and the second detection has the other; class, suppression and number of pictures as everywhere.
+static void overlaps_at_the_bound(void **state) {
+  (void)state;
+  static const struct {
+    const char *text;
+    double percent;                                                                          // mAP50
+  } cases[] = {{"1 0.5 0.5 1 0.5\n", 100},                                                   // 5,000 of 10,000 pixels
+               {"1 0.5 0.25 0.5 0.5\n", 0},                                                  // a quarter
+               {"1 0.5 0.5 1 0.499999\n", 0}, {"1 0.5 0.5 1 2\n", 100},                      // twice as high
+               {"1 0.5 0.5 1 2.015625\n", 0},                                                // and a bit more
+               {"1 0.5 0.5 2 2\n", 0},        {"1 0.5 0.25 1 0.5\n1 0.5 0.75 1 0.5\n", 50}}; // one detection, two boxes
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    dq_error error;
+    dq_result result;
+    char path[] = "/tmp/test_eval_XXXXXX";
+    write_labels(path, cases[i].text);
+    dq_task *task = open_cell();
+    const dq_sample_info info = boxes_of(path);
+    if (dq_task_add(task, cell_heads, 0, &info, &error) != DQ_OK) fail_msg("%s", error.message);
+    assert_int_equal(dq_task_result(task, &result, &error), DQ_OK);
+    if (fabs(result.figures[0].value - cases[i].percent) > 1e-9) fail_msg("case %zu: %g", i, result.figures[0].value);
+    dq_task_free(task);
+    unlink(path);
+  }
+}
+
+// Suppression takes boxes that overlap by more than the threshold, not those that overlap by as much.
+static void suppression_at_the_bound(void **state) {
+  (void)state;
+  const dq_box boxes[2] = {{0, 0, 4, 4}, {0, 0, 4, 2}}; // an overlap of 8 / 16
+  const double scores[2] = {0.5, 0.75};
+  int64_t keep[2];
+  assert_int_equal(dq_nms(boxes, scores, 2, 0.5, keep), 2);
+  assert_true(keep[0] == 1 && keep[1] == 0);
+  assert_int_equal(dq_nms(boxes, scores, 2, nextafter(0.5, 0), keep), 1);
+  assert_int_equal(keep[0], 1);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(top_one_and_five),
                                      cmocka_unit_test(no_scores_are_wrong),
@@ -334,6 +373,8 @@ int main(void) {
                                      cmocka_unit_test(classify_task),
                                      cmocka_unit_test(detect_task),
                                      cmocka_unit_test(labels_that_cannot_be_read),
-                                     cmocka_unit_test(pictures_without_boxes)};
+                                     cmocka_unit_test(pictures_without_boxes),
+                                     cmocka_unit_test(overlaps_at_the_bound),
+                                     cmocka_unit_test(suppression_at_the_bound)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
