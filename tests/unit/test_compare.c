@@ -10,7 +10,6 @@
 
 #include "lib/base/sizes.h"
 #include "lib/eval/eval.h"
-#include "lib/eval/task_internal.h"
 
 #define NEAR(a, b) assert_true(fabs((a) - (b)) < 1e-9)
 
