@@ -26,22 +26,10 @@ typedef struct walk {
   void *user;
 } walk;
 
-// Ends the graph in front of a Softmax at its outputs: probabilities of nearly certain classes hide errors, and those
-// of doubtful ones exaggerate them.
-static dq_status end_before_softmax(dq_graph *graph, dq_error *error) {
-  static const char *const functions[] = {"Softmax", "LogSoftmax", NULL};
-  const char **ends = DQ_NEW_ARRAY(graph->arena, graph->output_count, const char *);
-  if (!ends) return dq_fail_memory(error, 0);
-  for (int o = 0; o < graph->output_count; o++) {
-    const dq_value *argument = dq_before_function(graph->outputs[o], functions);
-    ends[o] = argument ? argument->name : graph->outputs[o]->name;
-  }
-  return dq_graph_restrict_to(graph, ends, graph->output_count, error);
-}
-
 static dq_status run_copy(const dq_judge *judge, dq_graph *graph, dq_runner_function after, void *user,
                           dq_error *error) {
-  DQ_TRY(end_before_softmax(graph, error));
+  dq_show_arguments(graph, dq_saturating_functions); // shares of nearly certain classes hide errors
+  DQ_TRY(dq_graph_index(graph, false, error));
   walk all = {.judge = judge, .user = user};
   static const dq_conv_setting fastest = {NULL, DQ_CONV_AUTO};
   dq_runner_options options = {.session = {.convolutions = &fastest, .convolution_count = 1}};

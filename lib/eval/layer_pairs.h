@@ -22,7 +22,7 @@ typedef struct dq_layer_comparison {
   int layer_count;
   dq_layer_pair *outputs; // in the order of the outputs of the models; agreement is valid in their comparisons only
   int output_count;
-  bool scores; // output 0 is one vector of scores for each picture, so that agreement is top-1 agreement
+  bool scores; // output 0 is one vector of scores of classes for each picture (lib/eval/scores.h): agreement is top-1
   int64_t pictures;
   bool by_names; // values were matched by their names, not by the origin of the candidate
 } dq_layer_comparison;

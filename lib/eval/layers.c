@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/base/sizes.h"
+#include "lib/eval/scores.h"
 #include "lib/session/runner.h"
 
 // ---- Running both ----
@@ -27,7 +28,9 @@ typedef struct compare_job {
   int *candidate_layer;
   int *next_layer; // by layer: the next one with the same value of the candidate, or -1
   dq_data *data;
-
+  bool is_softmax;    // output 0 comes from a Softmax
+  dq_score_look look; // at the vectors of output 0
+  int64_t classes;    // their length; 0: it has none
   const dq_context *context;
 } compare_job;
 
@@ -137,11 +140,17 @@ static dq_status compare_outputs(compare_job *job, dq_error *error) {
     dq_status status = dq_comparison_add(comparison, reference, candidate, -1, error);
     if (status != DQ_OK)
       return dq_error_prefix(error, status, "%s", dq_plan_output_name(job->candidate.session.plan, i));
-    if (i == 0)
-      job->result->scores = reference->rank >= 1 && dq_tensor_count(reference) > 1 &&
-                            (reference->rank <= 2 || dq_tensor_product(reference, 2, reference->rank) == 1);
+    if (i) continue;
+    job->classes = dq_is_vector(reference) ? dq_tensor_count(reference) : 0;
+    if (job->classes) dq_score_look_add(&job->look, reference, 0, job->classes, 1);
   }
   return DQ_OK;
+}
+
+// Whether the vectors of output 0 are scores of classes: by the network, by the labels of the data or by their look.
+static bool are_scores(const compare_job *job) {
+  return job->is_softmax || dq_data_labelled(job->data) == DQ_LABEL_CLASS ||
+         dq_score_look_is_classes(&job->look, job->classes);
 }
 
 static dq_status run_pictures(compare_job *job, int64_t most, dq_error *error) {
@@ -159,6 +168,7 @@ static dq_status run_pictures(compare_job *job, int64_t most, dq_error *error) {
     dq_progress(job->context, "comparing", i + 1, count);
   }
   job->result->pictures = count;
+  job->result->scores = job->classes && are_scores(job);
   return DQ_OK;
 }
 
@@ -178,6 +188,7 @@ dq_status dq_compare_layers(dq_layer_comparison *result, const dq_graph *referen
                             dq_error *error) {
   DQ_TRY(dq_match_layers(result, reference, candidate, options->by_names, context, arena, error));
   compare_job job = {.result = result, .data = data, .context = context};
+  job.is_softmax = reference->output_count && dq_is_softmax(reference->outputs[0]);
   const dq_status status = run_job(&job, reference, candidate, options, arena, error);
   dq_runner_close(&job.reference);
   dq_runner_close(&job.candidate);

@@ -40,12 +40,12 @@ static void put_verdict(dq_report *report, const dq_verdict *verdict, const dq_t
     dq_table_put_text(table, "output", part->output);
     if (!part->whole)
       dq_table_put_format(table, "channels", "%" PRId64 " to %" PRId64, part->first, part->first + part->channels - 1);
-    if (part->before_softmax) dq_table_put_text(table, "compared", "before Softmax");
+    if (part->function) dq_table_put_format(table, "compared", "before %s", part->function);
     dq_table_put_real(table, "sqnr", part->sqnr);
     if (!(part->sqnr >= dq_ruinous_bounds.sqnr)) dq_table_mark(table, "sqnr", DQ_MARK_BAD);
     if (others) put_interval(table, "sqnr_low", "sqnr_high", &part->others);
     if (part->answers.kind == DQ_ANSWER_NONE) continue;
-    dq_table_put_text(table, "answers", dq_answer_kind_name(part->answers.kind));
+    dq_table_put_text(table, "answers", dq_answers_name(&part->answers));
     dq_table_put_real(table, "agreement", dq_answers_agreement(&part->answers));
     if (others) put_interval(table, "agreement_low", "agreement_high", &part->kept);
     dq_table_put_int(table, "count", part->answers.answers);

@@ -7,17 +7,9 @@
 #include "lib/eval/eval.h"
 #include "lib/graph/saturation.h"
 
-const char *dq_answer_kind_name(dq_answer_kind kind) {
-  static const char *const names[] = {"", "classes", "sequences", "points", "mask pixels", "boxes"};
-  return names[kind];
-}
-
-static const dq_node *function_of(const dq_value *output, const char *function, const char *other) {
-  const char *const functions[] = {function, other, NULL};
-  const dq_value *argument = dq_before_function(output, functions);
-  for (int i = 0; argument && i < argument->user_count; i++)
-    if (dq_node_is(argument->users[i], function) || dq_node_is(argument->users[i], other)) return argument->users[i];
-  return NULL;
+const char *dq_answers_name(const dq_answers *answers) {
+  static const char *const names[] = {"", "classes", "scores", "sequences", "points", "mask pixels", "boxes"};
+  return answers->guessed ? "maxima" : names[answers->kind];
 }
 
 // Whether a matrix of scores holds the steps of a sequence, as the shape of the output says.
@@ -26,33 +18,74 @@ static bool is_sequence(const dq_tensor *output, const dq_tensor *compared) {
          dq_tensor_count(output) == dq_tensor_count(compared);
 }
 
-dq_answers dq_answers_of(const dq_graph *graph, const dq_value *output, const dq_tensor *tensors,
-                         const dq_tensor *compared) {
+// Points of the map that a Softmax along `axis` computes.
+static dq_answers softmax_answers(const dq_node *softmax, int64_t opset, int rank) {
   const dq_answers none = {0};
-  const dq_node *softmax = function_of(output, "Softmax", "LogSoftmax");
-  bool sigmoid = function_of(output, "Sigmoid", "HardSigmoid") != NULL;
-  int rank = compared->rank;
-  if (compared->type != DQ_F32 || rank < 1) return none;
-  int64_t classes = rank > 1 ? compared->dims[1] : 1, points = rank > 2 ? dq_tensor_product(compared, 2, rank) : 1;
-  if (softmax && is_sequence(&tensors[output->index], compared))
+  int64_t axis = dq_node_int(softmax, "axis", opset < 13 ? 1 : -1);
+  if (axis < 0) axis += rank;
+  if (axis == rank - 1)
+    return (dq_answers){.kind = rank == 3 ? DQ_ANSWER_SEQUENCE : DQ_ANSWER_POINT, .axis = rank - 1};
+  return axis == 1 && rank > 3 ? (dq_answers){.kind = DQ_ANSWER_POINT, .axis = 1} : none;
+}
+
+static dq_answers sigmoid_answers(const dq_tensor *tensor, int64_t points, bool argument) {
+  const int rank = tensor->rank;
+  const bool single = rank < 2 || tensor->dims[1] == 1;
+  const dq_answer_kind kind = !single ? DQ_ANSWER_SCORE : points == 1 ? DQ_ANSWER_CLASS : DQ_ANSWER_MASK;
+  return (dq_answers){.kind = kind == DQ_ANSWER_MASK && rank < 4 ? DQ_ANSWER_SCORE : kind,
+                      .axis = 1,
+                      .threshold = argument ? 0 : 0.5F};
+}
+
+// Channels that are the first input's, as of a network that makes a picture of a picture.
+static bool is_picture(const dq_graph *graph, const dq_tensor *tensors, int64_t channels) {
+  const dq_tensor *input = graph->input_count ? &tensors[graph->inputs[0]->index] : NULL;
+  return input && input->rank == 4 && channels <= 4 &&
+         input->dims[dq_channels_last(4, input->dims) ? 3 : 1] == channels;
+}
+
+// A map of a network that takes pictures with their channels last has its own there as well.
+static dq_answers map_answers(const dq_graph *graph, const dq_tensor *tensors, const dq_tensor *map) {
+  const dq_tensor *input = graph->input_count ? &tensors[graph->inputs[0]->index] : NULL;
+  const bool last = input && dq_channels_last(input->rank, input->dims);
+  const int axis = last ? map->rank - 1 : 1;
+  const bool possible = map->rank > 3 && graph->output_count == 1 && map->dims[axis] > 1;
+  if (!possible || is_picture(graph, tensors, map->dims[axis])) return (dq_answers){0};
+  return (dq_answers){.kind = DQ_ANSWER_POINT, .axis = axis, .guessed = true};
+}
+
+dq_answers dq_answers_of(const dq_graph *graph, const dq_value *output, const dq_tensor *tensors,
+                         const dq_value *compared) {
+  static const char *const functions[] = {"Softmax", "LogSoftmax", "Sigmoid", "HardSigmoid", NULL};
+  const dq_tensor *tensor = &tensors[compared->index];
+  const dq_node *function = dq_function_behind(output, functions);
+  const bool softmax = function && (dq_node_is(function, "Softmax") || dq_node_is(function, "LogSoftmax"));
+  const int rank = tensor->rank;
+  if (rank < 1) return (dq_answers){0};
+  const int64_t points = rank > 2 ? dq_tensor_product(tensor, 2, rank) : 1;
+  if (function && !softmax) return sigmoid_answers(tensor, points, compared != output);
+  if (softmax && is_sequence(&tensors[output->index], tensor))
     return (dq_answers){.kind = DQ_ANSWER_SEQUENCE, .axis = 1};
-  if (points == 1) return (dq_answers){.kind = classes > 1 || sigmoid ? DQ_ANSWER_CLASS : DQ_ANSWER_NONE, .axis = 1};
-  if (softmax) {
-    int64_t axis = dq_node_int(softmax, "axis", dq_graph_opset(graph, "") < 13 ? 1 : -1);
-    if (axis < 0) axis += rank;
-    if (axis == rank - 1)
-      return (dq_answers){.kind = rank == 3 ? DQ_ANSWER_SEQUENCE : DQ_ANSWER_POINT, .axis = rank - 1};
-    return axis == 1 && rank > 3 ? (dq_answers){.kind = DQ_ANSWER_POINT, .axis = 1} : none;
-  }
-  if (rank == 3) return none;
-  if (classes == 1) return (dq_answers){.kind = sigmoid ? DQ_ANSWER_MASK : DQ_ANSWER_NONE};
-  return graph->output_count == 1 ? (dq_answers){.kind = DQ_ANSWER_POINT, .axis = 1} : none;
+  if (points == 1 && rank > 1 && tensor->dims[1] > 1)
+    return (dq_answers){.kind = DQ_ANSWER_CLASS, .axis = 1, .guessed = !softmax};
+  if (points == 1) return (dq_answers){0};
+  return softmax ? softmax_answers(function, dq_graph_opset(graph, ""), rank) : map_answers(graph, tensors, tensor);
+}
+
+void dq_answers_look(const dq_answers *answers, const dq_tensor *shape, const float *exact, dq_score_look *look) {
+  static const int64_t MOST = 4096;
+  const int axis = answers->axis;
+  dq_tensor tensor = *shape;
+  tensor.data = (void *)(uintptr_t)exact; // is read
+  const int64_t classes = shape->dims[axis], step = dq_tensor_product(shape, axis + 1, shape->rank);
+  const int64_t count = dq_tensor_count(shape) / classes, stride = (count + MOST - 1) / MOST;
+  for (int64_t i = 0; i < count; i += stride)
+    dq_score_look_add(look, &tensor, i / step * classes * step + i % step, classes, step);
 }
 
 // The answer at one position, whose scores are `step` apart. -1: all are NaN.
 static int64_t answer_of(const float *at, int64_t classes, int64_t step) {
   int64_t best = -1;
-  if (classes == 1) return isnan(*at) ? -1 : *at > 0.5F;
   for (int64_t c = 0; c < classes; c++)
     if (!isnan(at[c * step]) && (best < 0 || at[c * step] > at[best * step])) best = c;
   return best;
@@ -69,10 +102,10 @@ static bool is_broken(const float *exact, const float *other, int64_t count, int
 enum { POINTS = 256 }; // neighbours whose scores are read together, since those of one point are far apart
 
 // The answers at `count` neighbours, at most POINTS, as answer_of gives them.
-static void answers_at(const float *at, int64_t classes, int64_t step, int count, int32_t *answers) {
+static void answers_at(const float *at, int64_t classes, int64_t step, int count, float threshold, int32_t *answers) {
   float best[POINTS];
   for (int p = 0; p < count; p++) {
-    answers[p] = classes == 1 ? (int32_t)answer_of(at + p, 1, step) : isnan(at[p]) ? -1 : 0;
+    answers[p] = isnan(at[p]) ? -1 : classes == 1 && at[p] > threshold;
     best[p] = isnan(at[p]) ? -INFINITY : at[p];
   }
   at += step;
@@ -94,8 +127,8 @@ static void find_broken(const float *exact, const float *other, int64_t classes,
 static void add_points(dq_answers *answers, const float *exact, const float *other, int64_t classes, int64_t step,
                        int count) {
   int32_t expected[POINTS], found[POINTS], broken[POINTS];
-  answers_at(exact, classes, step, count, expected);
-  answers_at(other, classes, step, count, found);
+  answers_at(exact, classes, step, count, answers->threshold, expected);
+  answers_at(other, classes, step, count, answers->threshold, found);
   find_broken(exact, other, classes, step, count, broken);
   answers->answers += count;
   for (int p = 0; p < count; p++) answers->equal += expected[p] >= 0 && expected[p] == found[p] && !broken[p];
@@ -111,13 +144,13 @@ static void add_classes(dq_answers *answers, const dq_tensor *shape, const float
       add_points(answers, exact + p, other + p, classes, step, step - p < POINTS ? (int)(step - p) : POINTS);
 }
 
-// ---- Masks ----
+// ---- Masks and scores ----
 
 static void add_mask(dq_answers *answers, const dq_tensor *shape, const float *exact, const float *other) {
   for (int64_t i = 0; i < dq_tensor_count(shape); i++) {
     bool broken = is_broken(exact + i, other + i, 1, 1);
-    answers->answers += broken || exact[i] > 0.5F || other[i] > 0.5F;
-    answers->equal += !broken && exact[i] > 0.5F && other[i] > 0.5F;
+    answers->answers += broken || exact[i] > answers->threshold || other[i] > answers->threshold;
+    answers->equal += !broken && exact[i] > answers->threshold && other[i] > answers->threshold;
   }
 }
 
@@ -181,6 +214,7 @@ dq_status dq_answers_add(dq_answers *answers, const dq_tensor *shape, const floa
   switch (answers->kind) {
   case DQ_ANSWER_CLASS:
   case DQ_ANSWER_POINT: add_classes(answers, shape, exact, other); break;
+  case DQ_ANSWER_SCORE:
   case DQ_ANSWER_MASK: add_mask(answers, shape, exact, other); break;
   case DQ_ANSWER_SEQUENCE: return add_sequences(answers, shape, exact, other, error);
   case DQ_ANSWER_BOX:

@@ -96,13 +96,10 @@ static dq_status open_detection(dq_evaluator *evaluator, dq_tensor *tensors, dq_
                                  evaluator->arena, error);
 }
 
-static dq_value *softmax_argument(const dq_value *output) {
-  static const char *const functions[] = {"Softmax", "LogSoftmax", NULL};
-  return dq_before_function(output, functions);
-}
+static dq_value *argument_of(const dq_value *output) { return dq_before_function(output, dq_saturating_functions); }
 
-static bool has_lost_softmax(const dq_graph *other, int position) {
-  return other && position < other->output_count && !softmax_argument(other->outputs[position]);
+static bool has_lost_function(const dq_graph *other, int position) {
+  return other && position < other->output_count && !argument_of(other->outputs[position]);
 }
 
 // The data of the matrix product that computes a value, through moves and constants that are added or multiplied; NULL:
@@ -125,9 +122,10 @@ static dq_status name_compared(dq_evaluator *evaluator, const dq_graph *graph, d
   for (int o = 0; o < evaluator->what.count; o++) {
     const dq_evaluated_output *output = &evaluator->outputs[o];
     const dq_value *value = output->position < graph->output_count ? graph->outputs[output->position] : NULL;
-    if (value && output->before_softmax) value = softmax_argument(value);
+    if (value && output->function) value = argument_of(value);
     if (value && output->features) value = features_of(value);
-    if (!value) return dq_fail(error, DQ_UNSUPPORTED, "output '%s' is missing, or has lost its Softmax", output->name);
+    if (!value) return dq_fail(error, DQ_UNSUPPORTED, "output '%s' is missing, or has lost its %s", output->name,
+                              output->function ? output->function : "features");
     evaluator->names[o] = value->name;
   }
   evaluator->what.graph = graph;
@@ -141,7 +139,7 @@ static void list_features(dq_evaluator *evaluator, const dq_tensor *tensors) {
   for (int o = 0; o < outputs; o++) {
     dq_evaluated_output output = evaluator->outputs[o];
     const dq_value *value = evaluator->options.graph->outputs[output.position];
-    if (output.before_softmax) value = softmax_argument(value);
+    if (output.function) value = argument_of(value);
     const dq_value *features = features_of(value);
     if (!features || dq_tensor_count(&tensors[value->index]) > FEW) continue;
     const dq_tensor *tensor = &tensors[features->index];
@@ -149,6 +147,19 @@ static void list_features(dq_evaluator *evaluator, const dq_tensor *tensors) {
     output.features = true;
     evaluator->outputs[evaluator->what.count++] = output;
   }
+}
+
+// What is compared in place of an output: the argument of the function that computes it, whose results may saturate.
+static void choose_compared(const dq_evaluator *evaluator, dq_evaluated_output *output, const dq_tensor *tensors) {
+  const dq_graph *graph = evaluator->options.graph;
+  const dq_value *value = graph->outputs[output->position], *compared = value, *argument = argument_of(value);
+  if (evaluator->detects) return;
+  if (argument && dq_dtype_is_float(tensors[argument->index].type) && tensors[argument->index].rank >= 0 &&
+      !has_lost_function(evaluator->options.other, output->position)) {
+    compared = argument;
+    output->function = dq_function_behind(value, dq_saturating_functions)->op_type;
+  }
+  output->answers = dq_answers_of(graph, value, tensors, compared);
 }
 
 // Lists the float outputs that are computed, and what is compared in their place.
@@ -166,18 +177,25 @@ static dq_status list_outputs(dq_evaluator *evaluator, dq_error *error) {
   DQ_TRY(open_detection(evaluator, tensors, error));
   for (int o = 0; o < evaluator->what.count; o++) {
     dq_evaluated_output *output = &evaluator->outputs[o];
-    const dq_value *value = graph->outputs[output->position], *argument = softmax_argument(value);
-    const dq_tensor *tensor = argument ? &tensors[argument->index] : NULL;
-    output->before_softmax = !evaluator->detects && tensor && dq_dtype_is_float(tensor->type) && tensor->rank >= 0 &&
-                             !has_lost_softmax(evaluator->options.other, output->position);
-    if (!output->before_softmax) tensor = &tensors[value->index];
-    dq_tensor compared = *tensor;
-    compared.type = DQ_F32;
-    if (!evaluator->detects) output->answers = dq_answers_of(graph, value, tensors, &compared);
-    else if (!o) output->answers.kind = DQ_ANSWER_BOX;
+    choose_compared(evaluator, output, tensors);
+    if (!o && evaluator->detects) output->answers.kind = DQ_ANSWER_BOX;
   }
   if (evaluator->options.features && !evaluator->detects) list_features(evaluator, tensors);
   return DQ_OK;
+}
+
+// Numbers that look like scores of classes on the first pictures are such. Noise shows nothing of them.
+static void settle_answers(dq_evaluator *evaluator) {
+  const bool labelled = dq_data_labelled(evaluator->options.data) == DQ_LABEL_CLASS;
+  for (int o = 0; o < evaluator->what.count && !evaluator->options.noise; o++) {
+    dq_evaluated_output *output = &evaluator->outputs[o];
+    dq_score_look look = {0};
+    if (output->features || !output->answers.guessed) continue;
+    for (int64_t p = 0; p < evaluator->what.pictures; p++)
+      dq_answers_look(&output->answers, &output->shape, evaluator->exact[p * evaluator->what.count + o], &look);
+    output->answers.guessed =
+        !labelled && !dq_score_look_is_classes(&look, output->shape.dims[output->answers.axis]);
+  }
 }
 
 static void restart(dq_evaluator *evaluator) {
@@ -216,7 +234,9 @@ dq_status dq_evaluator_open(dq_evaluator *evaluator, const dq_evaluator_options 
   if (!evaluator->detects) evaluator->what.batch = options->batch; // boxes need all outputs of a picture
   const int64_t all = options->all_pictures ? options->all_pictures : options->pictures;
   DQ_TRY(dq_picture_errors_open(&evaluator->errors, evaluator->what.count, all, arena, error));
-  return dq_evaluator_move(evaluator, options->first, options->pictures, error);
+  DQ_TRY(dq_evaluator_move(evaluator, options->first, options->pictures, error));
+  settle_answers(evaluator);
+  return DQ_OK;
 }
 
 void dq_evaluator_close(dq_evaluator *evaluator) {

@@ -1,6 +1,6 @@
 // The output error of forms of a network, such as quantized ones, against the outputs of the float network on the same
-// pictures. Trials compare it, and verdicts report it. In place of an output that a Softmax computes its argument is
-// compared: probabilities of nearly certain classes show no error until an answer changes.
+// pictures. Trials compare it, and verdicts report it. In place of an output that a Softmax or Sigmoid computes its
+// argument is compared: probabilities of nearly certain classes show no error until an answer changes.
 #ifndef DQ_VERDICT_EVALUATOR_H
 #define DQ_VERDICT_EVALUATOR_H
 
@@ -17,13 +17,14 @@ typedef struct dq_evaluator_options {
   int64_t all_pictures;    // with those of every dq_evaluator_move; 0: `pictures`
   const char *decode;      // how the outputs of a detector are decoded (dq_task_options); NULL: as the model says
   int64_t batch;           // pictures that one run takes; 0: 1
-  // A form of the network that may lack a Softmax at an output, which is then compared as it is; NULL: all forms have
-  // the same.
+  // A form of the network that may lack a Softmax or Sigmoid at an output, which is then compared as it is; NULL: all
+  // forms have the same.
   const dq_graph *other;
   // Beside an output of few numbers the data of the matrix product that computes it are compared too: the error of a
   // few numbers is mostly chance, that of the hundreds of numbers from which they are summed is less so.
   bool features;
   const dq_listener *also; // of dq_evaluator_open: gets values of `graph` in the same runs; NULL: none does
+  bool noise;              // `data` is noise
   double noise_largest;    // of dq_verdict_conclude without data: `largest` of dq_noise_open
 } dq_evaluator_options;
 
@@ -44,7 +45,7 @@ typedef struct dq_score {
 typedef struct dq_evaluated_output {
   const char *name;      // of the output
   int position;          // among the outputs of the graph
-  bool before_softmax;   // the argument of the Softmax that computes the output is compared
+  const char *function;  // that computes the output, whose argument is compared in its place; NULL: none
   bool features;         // the data of the product that computes what is compared, in its place
   dq_tensor shape;       // of what is compared: float32
   dq_output_error last;  // of the current picture
@@ -84,7 +85,7 @@ void dq_evaluator_close(dq_evaluator *evaluator);
 
 // Runs `other`, a form of the graph, on the same pictures and fills *score and the sums of the outputs. Its outputs are
 // in the same order, of float32, float16 or float64, and of the same size. The caller provides score->noise with
-// options.pictures elements. DQ_UNSUPPORTED: an output is missing, or has lost its Softmax; DQ_BAD_INPUT: an output has
+// options.pictures elements. DQ_UNSUPPORTED: an output is missing, or has lost its Softmax or Sigmoid; DQ_BAD_INPUT: an output has
 // another size; else statuses as dq_observe.
 dq_status dq_evaluate(dq_evaluator *evaluator, const dq_graph *other, dq_score *score, dq_error *error);
 

@@ -61,14 +61,14 @@ static dq_status add_parts(dq_verdict *verdict, const dq_evaluated_output *outpu
   for (int p = 0; p < count; p++) {
     dq_verdict_part *part = &verdict->parts[verdict->count++];
     *part = (dq_verdict_part){.output = dq_arena_strdup(arena, output->name),
-                              .before_softmax = output->before_softmax,
+                              .function = output->function ? dq_arena_strdup(arena, output->function) : NULL,
                               .first = parts[p].first,
                               .channels = parts[p].count,
                               .whole = count == 1,
                               .sqnr = parts[p].sqnr,
                               .others = interval_of_part(r, &parts[p]),
                               .kept = dq_no_interval};
-    if (!part->output) return dq_fail_memory(error, 0);
+    if (!part->output || (output->function && !part->function)) return dq_fail_memory(error, 0);
     if (p) continue;
     part->answers = output->answers;
     part->answers.answers = sum.answers, part->answers.equal = sum.equal;
@@ -100,6 +100,8 @@ dq_status dq_verdict_copy(dq_verdict *copy, const dq_verdict *verdict, dq_arena 
     copy->parts[i] = verdict->parts[i];
     copy->parts[i].output = dq_arena_strdup(arena, verdict->parts[i].output);
     if (!copy->parts[i].output) return dq_fail_memory(error, 0);
+    const char *function = verdict->parts[i].function;
+    if (function && !(copy->parts[i].function = dq_arena_strdup(arena, function))) return dq_fail_memory(error, 0);
   }
   return DQ_OK;
 }
@@ -169,7 +171,7 @@ static dq_status conclude_on_noise(dq_verdict *verdict, const dq_graph *converte
   DQ_TRY(dq_sizes_request(&sizes, options->graph, options->shapes, -1, arena, &shapes, error));
   DQ_TRY(dq_noise_open(&on_noise.data, options->graph, context->seed, options->noise_largest, context, error));
   on_noise.shapes = &shapes;
-  on_noise.first = 0;
+  on_noise.first = 0, on_noise.noise = true;
   if (!on_noise.pictures) on_noise.pictures = dq_data_count(on_noise.data);
   dq_status status = dq_verdict_measure(verdict, converted, &on_noise, context, arena, error);
   dq_data_free(on_noise.data);
@@ -222,13 +224,28 @@ static double least_sqnr_of(const dq_verdict *verdict, const dq_verdict_part *pa
   return isnan(part->others.low) ? -INFINITY : part->others.low;
 }
 
-static double agreement_of(const dq_verdict *verdict, const dq_verdict_part *part) {
+// Whether something says that the answers are answers.
+static bool is_known(const dq_answers *answers) { return answers->kind != DQ_ANSWER_NONE && !answers->guessed; }
+
+static double known_agreement_of(const dq_verdict *verdict, const dq_verdict_part *part) {
   (void)verdict;
-  return part->answers.kind == DQ_ANSWER_NONE ? NAN : dq_answers_agreement(&part->answers);
+  return is_known(&part->answers) ? dq_answers_agreement(&part->answers) : NAN;
+}
+
+// Whether the answers count for a bound: guessed ones do where there are no others.
+static bool counts(const dq_verdict *verdict, const dq_verdict_part *part) {
+  if (!part->answers.guessed) return is_known(&part->answers);
+  for (int i = 0; i < verdict->count; i++)
+    if (is_known(&verdict->parts[i].answers)) return false;
+  return true;
+}
+
+static double agreement_of(const dq_verdict *verdict, const dq_verdict_part *part) {
+  return counts(verdict, part) ? dq_answers_agreement(&part->answers) : NAN;
 }
 
 static double least_agreement_of(const dq_verdict *verdict, const dq_verdict_part *part) {
-  if (part->answers.kind == DQ_ANSWER_NONE) return NAN;
+  if (!counts(verdict, part)) return NAN;
   return promises_others(verdict) && part->answers.answers ? part->kept.low : dq_answers_agreement(&part->answers);
 }
 
@@ -269,7 +286,7 @@ bool dq_verdict_loses_sequences(const dq_verdict *verdict) { return dq_verdict_s
 
 bool dq_verdict_is_ruinous(const dq_verdict *verdict) {
   return dq_verdict_sqnr(verdict) < dq_ruinous_bounds.sqnr ||
-         (dq_verdict_is_doubtful(verdict) && dq_verdict_agreement(verdict) < dq_ruinous_bounds.agreement);
+         (dq_verdict_is_doubtful(verdict) && lowest(verdict, known_agreement_of) < dq_ruinous_bounds.agreement);
 }
 
 // With a bound of -INFINITY a figure that is not known (NAN) will do as well.
@@ -288,7 +305,8 @@ bool dq_verdict_is_enough(const dq_verdict *verdict, const dq_verdict_bounds *bo
 
 // "output 'y'", "channels 4 to 83 of output 'y'"
 static const char *name_part(const dq_verdict_part *part, char *text, size_t size) {
-  const char *front = part->before_softmax ? "the argument of the Softmax of " : "";
+  char front[60] = "";
+  if (part->function) snprintf(front, sizeof front, "the argument of the %s of ", part->function);
   if (part->whole) snprintf(text, size, "%soutput '%s'", front, part->output);
   else
     snprintf(text, size, "channels %" PRId64 " to %" PRId64 " of %soutput '%s'", part->first,
@@ -349,7 +367,7 @@ static dq_status fail_agreement(const dq_verdict *verdict, const dq_verdict_boun
                    "%s: no output stands for classes, sequences, points, a mask or known boxes, which %s needs", path,
                    bounds->agreement_option);
   const double kept = agreement_of(verdict, part), least = least_agreement_of(verdict, part), bound = bounds->agreement;
-  const char *kind = dq_answer_kind_name(part->answers.kind);
+  const char *kind = dq_answers_name(&part->answers);
   char wanted[80];
   say_pictures((double)verdict->pictures, kept, least, bound, wanted, sizeof wanted);
   if (!(kept < 100) && bound < 100)
@@ -403,12 +421,12 @@ static const char *describe_sqnr(const dq_verdict *verdict, const dq_verdict_par
 const char *dq_verdict_text(const dq_verdict *verdict, char *text, size_t size) {
   static const char *const of[] = {" that nothing was fitted to,", " that the conversion was fitted to,", "",
                                    " of noise"};
-  const dq_verdict_part *part = worst_by(verdict, sqnr_of), *answers = worst_by(verdict, agreement_of);
+  const dq_verdict_part *part = worst_by(verdict, sqnr_of), *answers = worst_by(verdict, known_agreement_of);
   char name[300], sqnr[160], kept[160] = "", others[60];
   if (!part) return snprintf(text, size, "No output was compared."), text;
   if (answers)
     snprintf(kept, sizeof kept, " %.4g %% of the %s%s are those of the float model.",
-             dq_answers_agreement(&answers->answers), dq_answer_kind_name(answers->answers.kind),
+             dq_answers_agreement(&answers->answers), dq_answers_name(&answers->answers),
              describe_interval(verdict, &answers->kept, " (95 %% interval %.3g to %.3g)", others, sizeof others));
   snprintf(text, size, "On %" PRId64 " %s%s %s %s.%s", verdict->pictures, unit_of(verdict, verdict->pictures),
            of[verdict->data], name_part(part, name, sizeof name), describe_sqnr(verdict, part, sqnr, sizeof sqnr),

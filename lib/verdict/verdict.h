@@ -17,7 +17,7 @@ typedef enum dq_verdict_data {
 // A part of an output (dq_output_error_parts).
 typedef struct dq_verdict_part {
   const char *output;      // its name
-  bool before_softmax;     // the argument of the Softmax that computes it was compared
+  const char *function;    // that computes it, and whose argument was compared; NULL: the output was
   int64_t first, channels; // the part's channels are first to first + channels - 1
   bool whole;              // they are all of the output
   double sqnr;             // dB; INFINITY: equal; -INFINITY: an element is broken
@@ -91,8 +91,8 @@ typedef struct dq_verdict_bounds {
 extern const dq_verdict_bounds dq_no_bounds;
 // The bounds below which a conversion is called ruinous: 10 dB, where the noise is a tenth of the signal's power.
 extern const dq_verdict_bounds dq_ruinous_bounds;
-// Whether a part is below 10 dB, or an output keeps fewer than 90 % of its answers and a part is below 20 dB: answers
-// between nearly equal scores change without much noise.
+// Whether a part is below 10 dB, or an output keeps fewer than 90 % of its answers (not of guessed ones) and a part is
+// below 20 dB: answers between nearly equal scores change without much noise.
 bool dq_verdict_is_ruinous(const dq_verdict *verdict);
 // Whether the SQNR of any part is below 20 dB.
 bool dq_verdict_is_doubtful(const dq_verdict *verdict);

@@ -76,19 +76,6 @@ static void fill_input(dq_tensor *tensor, int kind, const dq_amp_job *job) {
     ((float *)tensor->data)[i] = kind ? scale * dq_random_float(&random) : dq_random_normal(&random);
 }
 
-// Behind a Softmax or Sigmoid that noise saturates nothing is left of an error: what goes into it is looked at instead,
-// through nodes that only move elements.
-static void look_before_saturation(dq_graph *copy) {
-  static const char *const saturating[] = {"Softmax", "Sigmoid", "HardSigmoid", "Tanh", NULL};
-  for (int o = 0; o < copy->output_count; o++) {
-    dq_value *input = dq_before_function(copy->outputs[o], saturating);
-    if (!input || input->is_output) continue;
-    copy->outputs[o]->is_output = false;
-    copy->outputs[o] = input;
-    input->is_output = true;
-  }
-}
-
 // A session in which every node runs as it stands, with noise in its inputs. `taps` may be NULL.
 static dq_status open_session(dq_session *session, const dq_amp_job *job, const dq_graph *graph, int kind,
                               const char *const *taps, dq_error *error) {
@@ -109,12 +96,13 @@ static dq_status open_sessions(dq_amp_probe *probe, const dq_amp_job *job, dq_er
 }
 
 dq_status dq_amp_probe_open(dq_amp_probe **result, const dq_amp_job *job, const bool *open, dq_error *error) {
+  static const char *const saturating[] = {"Softmax", "Sigmoid", "HardSigmoid", "Tanh", NULL};
   dq_amp_probe *probe = *result = calloc(1, sizeof *probe);
   if (!probe) return dq_fail_memory(error, sizeof *probe);
   for (int half = 0; half < 2; half++) {
     dq_graph *copy = probe->graphs[half] = dq_graph_copy(job->graph);
     if (!copy || !fix_inputs(job, copy) || (half && !make_half(job, copy, open))) return dq_fail_memory(error, 0);
-    look_before_saturation(copy);
+    dq_show_arguments(copy, saturating); // noise saturates them: nothing is left of an error behind them
     DQ_TRY(dq_graph_index(copy, true, error));
   }
   return open_sessions(probe, job, error);

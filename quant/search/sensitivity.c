@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/eval/scores.h"
+#include "lib/graph/saturation.h"
 #include "lib/measure/cost.h"
 #include "lib/verdict/output_error.h"
 #include "quant/int8/stages.h"
@@ -22,11 +24,14 @@ typedef struct sensitivity_study {
   dq_sensitivity *result;
   site *sites;
   bool *taken;  // by value: it is the result of a row
-  int *outputs; // places of the float ones among the graph's
+  int *outputs; // places of the float ones among the graph's; in place of one that may saturate its argument
   int output_count;
   dq_tensor **kept;        // outputs of the network as it is on the picture
   dq_output_error *errors; // by output, of the last run
   int64_t *labels;         // by picture; NULL: none
+  bool is_softmax;         // output 0 is shares of classes or their arguments
+  dq_score_look look;      // at the vectors of output 0
+  int64_t classes;         // their length; 0: it has none
   int64_t picture, done, total;
 } sensitivity_study;
 
@@ -44,16 +49,13 @@ static bool is_right(const sensitivity_study *study, const dq_tensor *scores, in
   return best == study->labels[picture];
 }
 
-static bool is_scores(const dq_tensor *tensor) {
-  return dq_tensor_count(tensor) > 1 && (tensor->rank <= 2 || dq_tensor_product(tensor, 2, tensor->rank) == 1);
-}
-
 static dq_status store_reference(sensitivity_study *study, int slot, const dq_tensor *tensor) {
   if (!study->kept[slot]) study->kept[slot] = dq_tensor_new(study->job.arena, tensor->type, tensor->rank, tensor->dims);
   if (!study->kept[slot]) return no_memory(study);
   memcpy(study->kept[slot]->data, tensor->data, dq_tensor_bytes(tensor));
   if (slot) return DQ_OK;
-  study->result->scores = is_scores(tensor);
+  study->classes = dq_is_vector(tensor) ? dq_tensor_count(tensor) : 0;
+  if (study->classes) dq_score_look_add(&study->look, tensor, 0, study->classes, 1);
   if (study->labels) study->result->right += is_right(study, tensor, study->picture);
   return DQ_OK;
 }
@@ -352,7 +354,7 @@ static dq_status find_around(sensitivity_study *study, const dq_cost *cost, dq_a
 
 static dq_status allocate(sensitivity_study *study) {
   dq_arena *arena = study->job.arena;
-  const dq_graph *graph = study->job.graph;
+  dq_graph *graph = study->job.graph;
   int rows = graph->node_count + graph->input_count;
   study->sites = DQ_NEW_ARRAY(arena, rows, site);
   study->taken = DQ_NEW_ARRAY(arena, graph->value_count, bool);
@@ -360,6 +362,8 @@ static dq_status allocate(sensitivity_study *study) {
   study->kept = DQ_NEW_ARRAY(arena, graph->output_count, dq_tensor *);
   study->errors = DQ_NEW_ARRAY(arena, graph->output_count, dq_output_error);
   if (!study->sites || !study->taken || !study->outputs || !study->kept || !study->errors) return no_memory(study);
+  study->is_softmax = graph->output_count && dq_is_softmax(graph->outputs[0]);
+  dq_show_arguments(graph, dq_saturating_functions);
   for (int o = 0; o < graph->output_count; o++)
     if (graph->outputs[o]->producer && study->job.tensors[graph->outputs[o]->index].type == DQ_F32 &&
         study->job.tensors[graph->outputs[o]->index].rank >= 0)
@@ -405,6 +409,8 @@ static dq_status run_study(sensitivity_study *study, const dq_sensitivity_option
   DQ_TRY(find_around(study, &cost, arena));
   DQ_TRY(read_labels(study));
   DQ_TRY(try_all(study, options));
+  study->result->scores = study->classes && (study->is_softmax || study->labels ||
+                                             dq_score_look_is_classes(&study->look, study->classes));
   study->result->labelled = study->labels && study->result->scores;
   return DQ_OK;
 }

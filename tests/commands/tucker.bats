@@ -97,12 +97,12 @@ load common
   has "On 3 pictures that the conversion was fitted to, output 'y' has an SQNR of"
   gives 0 dq-tucker "${half[@]}" -o b.onnx --data "npy:$x" --plain
   has "On 6 pictures that nothing was fitted to, output 'y' has an SQNR of"
-  grep -qE "^y +[-0-9.]+ +([-0-9.]+ +[-0-9.]+ +)?classes +[0-9.]+ % +([0-9.]+ % +[0-9.]+ % +)?6$" <<<"$output"
+  grep -qE "^y +[-0-9.]+ +([-0-9.]+ +[-0-9.]+ +)?maxima +[0-9.]+ % +([0-9.]+ % +[0-9.]+ % +)?6$" <<<"$output"
   gives 1 dq-tucker "${half[@]}" -o again.onnx --min-sqnr 90
   has "dq-tucker: again.onnx: output 'y' has an SQNR of"
   cmp noise.onnx again.onnx
   gives 1 dq-tucker "${half[@]}" -o again.onnx --min-agreement 100
-  has " % of its classes, less than 100 % (--min-agreement)"
+  has " % of its maxima, less than 100 % (--min-agreement)"
   gives 0 dq-tucker "$models/small.onnx" --ratio 1 --force --untimed -o full.onnx --min-sqnr 90 --min-agreement 100
   gives 0 dq-tucker "$models/tiny.onnx" --ratio 0.5 --untimed -o none.onnx --min-sqnr 90
   run -1 grep -q "^Outputs against" <<<"$output"

@@ -43,7 +43,7 @@ class Chains:
 
     def is_refused(self, case, message):
         """Whether status 3 is right: a weight is NaN or infinite, or dq does not run the graph itself."""
-        if "expected finite" in message or message.endswith((" infinite", "inf", "nan")):
+        if "expected finite" in message or message.lower().endswith((" infinite", "inf", "nan")):
             return True
         return self.dq.run(case, ("plain",))["plain"].status == 3
 

@@ -145,11 +145,14 @@ def symmetric(node, values, why):
 
 
 def cancelled_sum(node, values, why):
-    """The logarithm of a sum that is small beside its terms."""
+    """The logarithm of a sum that is small beside the sum of the absolute values."""
     if node.op_type != "ReduceLogSum":
         return False
+    x, y = first(node, values), values[node.output[0]].astype(np.float64)
+    axes = attribute(node, "axes", [int(a) for n in node.input[1:] if n for a in values[n]]) or range(x.ndim)
     with np.errstate(all="ignore"):
-        return bool((np.exp(values[node.output[0]].astype(np.float64)) < 1e-3 * np.abs(first(node, values)).max(initial=0)).any())
+        total = np.abs(x.astype(np.float64)).sum(axis=tuple(axes))
+        return total.size == y.size and bool((np.exp(y.ravel()) < 1e-2 * total.ravel()).any())
 
 
 def next_to_one(node, values, why):

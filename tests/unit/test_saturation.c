@@ -37,6 +37,23 @@ static void arguments_are_found_through_moves(void **state) {
   assert_null(dq_before_function(network_value(it, "y"), sigmoid));
 }
 
+// An argument that is an output already keeps its place, and the result its own.
+static void arguments_become_outputs(void **state) {
+  static const char *const sigmoid[] = {"Sigmoid", NULL};
+  network *it = *state;
+  build(it);
+  dq_show_arguments(it->graph, sigmoid);
+  assert_ptr_equal(it->graph->outputs[0], network_value(it, "y"));
+  dq_show_arguments(it->graph, dq_saturating_functions);
+  assert_ptr_equal(it->graph->outputs[0], network_value(it, "a"));
+  assert_true(network_value(it, "a")->is_output && !network_value(it, "y")->is_output);
+  dq_value *both[] = {network_value(it, "a"), network_value(it, "y")};
+  it->graph->outputs = both, it->graph->output_count = 2;
+  both[1]->is_output = true;
+  dq_show_arguments(it->graph, dq_saturating_functions);
+  assert_true(it->graph->outputs[1] == both[1] && both[1]->is_output);
+}
+
 // As a network with outputs in float16 has it.
 static void a_cast_only_converts(void **state) {
   network *it = *state;
@@ -234,6 +251,7 @@ static void heads_of_a_detector(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(arguments_are_found_through_moves),
+      TEST(arguments_become_outputs),
       TEST(a_cast_only_converts),
       TEST(an_input_is_no_argument),
       TEST(trials_compare_the_argument_of_the_last_softmax),

@@ -105,6 +105,33 @@ static void one_convolution(void **state) {
   dq_context_deinit(&context);
 }
 
+// A Sigmoid behind y: what the weight costs is what it costs at y, 1.3 and 0.5, as above.
+static void in_front_of_a_sigmoid(void **state) {
+  (void)state;
+  dq_context context;
+  dq_context_init(&context, 1, ~0u, NULL);
+  dq_data *data = open_data("two:", &context);
+  dq_graph *graph = make_graph(0.3f, false);
+  dq_arena *arena = dq_arena_new(0);
+  dq_value *y = graph->outputs[0], *share = dq_graph_add_value(graph, "share");
+  dq_graph_add_node(graph, 1, "Sigmoid", "sigmoid", 1, &y, 1, &share);
+  y->is_output = false, share->is_output = true, graph->outputs[0] = share;
+  assert_int_equal(dq_graph_index(graph, true, NULL), DQ_OK);
+  dq_int8_options int8 = dq_int8_defaults();
+  int8.method = dq_observer_find("minmax");
+  dq_sensitivity found;
+  const dq_sensitivity_options options = {.int8 = &int8};
+  assert_int_equal(dq_sensitivity_measure(&found, graph, data, &options, &context, arena, NULL), DQ_OK);
+  assert_string_equal(found.layers[1].label, "conv");
+  const double signal = 1.3 * 1.3 + 0.5 * 0.5, of_weight = 0.3 - 38 / 127.0;
+  assert_float_equal(dq_comparison_sqnr(&found.layers[1].weights.outputs), decibels(signal, of_weight * of_weight),
+                     0.01);
+  dq_arena_free(arena);
+  dq_graph_free(graph);
+  dq_data_free(data);
+  dq_context_deinit(&context);
+}
+
 // y is 0.9 and 0.31. The input and its copy have the range 0 to 100 and round them to 2 and 1 steps of 100 / 255, 0.784
 // and 0.392. The result has the range 0 to 0.9: 0.31 is 87.8 steps and becomes 88, 0.3106. That is less than half of
 // the noise, so the second convolution is not measured.
@@ -138,6 +165,7 @@ static void half_of_the_noise(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(one_convolution), cmocka_unit_test(half_of_the_noise)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(one_convolution), cmocka_unit_test(in_front_of_a_sigmoid),
+                                     cmocka_unit_test(half_of_the_noise)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
