@@ -23,8 +23,7 @@ static dq_answers softmax_answers(const dq_node *softmax, int64_t opset, int ran
   const dq_answers none = {0};
   int64_t axis = dq_node_int(softmax, "axis", opset < 13 ? 1 : -1);
   if (axis < 0) axis += rank;
-  if (axis == rank - 1)
-    return (dq_answers){.kind = rank == 3 ? DQ_ANSWER_SEQUENCE : DQ_ANSWER_POINT, .axis = rank - 1};
+  if (axis == rank - 1) return (dq_answers){.kind = rank == 3 ? DQ_ANSWER_SEQUENCE : DQ_ANSWER_POINT, .axis = rank - 1};
   return axis == 1 && rank > 3 ? (dq_answers){.kind = DQ_ANSWER_POINT, .axis = 1} : none;
 }
 
@@ -32,9 +31,8 @@ static dq_answers sigmoid_answers(const dq_tensor *tensor, int64_t points, bool 
   const int rank = tensor->rank;
   const bool single = rank < 2 || tensor->dims[1] == 1;
   const dq_answer_kind kind = !single ? DQ_ANSWER_SCORE : points == 1 ? DQ_ANSWER_CLASS : DQ_ANSWER_MASK;
-  return (dq_answers){.kind = kind == DQ_ANSWER_MASK && rank < 4 ? DQ_ANSWER_SCORE : kind,
-                      .axis = 1,
-                      .threshold = argument ? 0 : 0.5F};
+  return (dq_answers){
+      .kind = kind == DQ_ANSWER_MASK && rank < 4 ? DQ_ANSWER_SCORE : kind, .axis = 1, .threshold = argument ? 0 : 0.5F};
 }
 
 // Channels that are the first input's, as of a network that makes a picture of a picture.
@@ -59,7 +57,7 @@ dq_answers dq_answers_of(const dq_graph *graph, const dq_value *output, const dq
   static const char *const functions[] = {"Softmax", "LogSoftmax", "Sigmoid", "HardSigmoid", NULL};
   const dq_tensor *tensor = &tensors[compared->index];
   const dq_node *function = dq_function_behind(output, functions);
-  const bool softmax = function && (dq_node_is(function, "Softmax") || dq_node_is(function, "LogSoftmax"));
+  const bool softmax = dq_is_softmax(output);
   const int rank = tensor->rank;
   if (rank < 1) return (dq_answers){0};
   const int64_t points = rank > 2 ? dq_tensor_product(tensor, 2, rank) : 1;

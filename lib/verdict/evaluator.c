@@ -124,8 +124,9 @@ static dq_status name_compared(dq_evaluator *evaluator, const dq_graph *graph, d
     const dq_value *value = output->position < graph->output_count ? graph->outputs[output->position] : NULL;
     if (value && output->function) value = argument_of(value);
     if (value && output->features) value = features_of(value);
-    if (!value) return dq_fail(error, DQ_UNSUPPORTED, "output '%s' is missing, or has lost its %s", output->name,
-                              output->function ? output->function : "features");
+    if (!value)
+      return dq_fail(error, DQ_UNSUPPORTED, "output '%s' is missing, or has lost its %s", output->name,
+                     output->function ? output->function : "features");
     evaluator->names[o] = value->name;
   }
   evaluator->what.graph = graph;
@@ -193,8 +194,7 @@ static void settle_answers(dq_evaluator *evaluator) {
     if (output->features || !output->answers.guessed) continue;
     for (int64_t p = 0; p < evaluator->what.pictures; p++)
       dq_answers_look(&output->answers, &output->shape, evaluator->exact[p * evaluator->what.count + o], &look);
-    output->answers.guessed =
-        !labelled && !dq_score_look_is_classes(&look, output->shape.dims[output->answers.axis]);
+    output->answers.guessed = !labelled && !dq_score_look_is_classes(&look, output->shape.dims[output->answers.axis]);
   }
 }
 

@@ -85,8 +85,8 @@ void dq_evaluator_close(dq_evaluator *evaluator);
 
 // Runs `other`, a form of the graph, on the same pictures and fills *score and the sums of the outputs. Its outputs are
 // in the same order, of float32, float16 or float64, and of the same size. The caller provides score->noise with
-// options.pictures elements. DQ_UNSUPPORTED: an output is missing, or has lost its Softmax or Sigmoid; DQ_BAD_INPUT: an output has
-// another size; else statuses as dq_observe.
+// options.pictures elements. DQ_UNSUPPORTED: an output is missing, or has lost its Softmax or Sigmoid; DQ_BAD_INPUT: an
+// output has another size; else statuses as dq_observe.
 dq_status dq_evaluate(dq_evaluator *evaluator, const dq_graph *other, dq_score *score, dq_error *error);
 
 // Stores the float outputs on the pictures first to first + count - 1 in place of the others; count is at most that of

@@ -409,8 +409,8 @@ static dq_status run_study(sensitivity_study *study, const dq_sensitivity_option
   DQ_TRY(find_around(study, &cost, arena));
   DQ_TRY(read_labels(study));
   DQ_TRY(try_all(study, options));
-  study->result->scores = study->classes && (study->is_softmax || study->labels ||
-                                             dq_score_look_is_classes(&study->look, study->classes));
+  study->result->scores =
+      study->classes && (study->is_softmax || study->labels || dq_score_look_is_classes(&study->look, study->classes));
   study->result->labelled = study->labels && study->result->scores;
   return DQ_OK;
 }

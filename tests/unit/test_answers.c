@@ -26,8 +26,7 @@ static void check(dq_answers kind, int rank, const int64_t *dims, const float *e
 }
 
 static const dq_answers classes = {.kind = DQ_ANSWER_CLASS, .axis = 1}, points = {.kind = DQ_ANSWER_POINT, .axis = 1},
-                        last = {.kind = DQ_ANSWER_POINT, .axis = 3},
-                        mask = {.kind = DQ_ANSWER_MASK, .threshold = 0.5F},
+                        last = {.kind = DQ_ANSWER_POINT, .axis = 3}, mask = {.kind = DQ_ANSWER_MASK, .threshold = 0.5F},
                         single = {.kind = DQ_ANSWER_CLASS, .axis = 1, .threshold = 0.5F},
                         sequence = {.kind = DQ_ANSWER_SEQUENCE, .axis = 2};
 
@@ -152,9 +151,9 @@ static dq_score_look look_at(const float *numbers, int64_t answers, int64_t widt
   return look;
 }
 
-// ln 2 above the other one is a share of 2 in 3 of two classes, where 1/2 + 1/8 is asked for; ln 1.5 is 3 in 5. Of three
-// classes 1/3 + 1/6 is asked for: ln 2 above two others is 2 in 4. The highest at one place is none of 8 answers, but
-// may be of 7. NaN is left out.
+// ln 2 above the other one is a share of 2 in 3 of two classes, where 1/2 + 1/8 is asked for; ln 1.5 is 3 in 5. Of
+// three classes 1/3 + 1/6 is asked for: ln 2 above two others is 2 in 4. The highest at one place is none of 8 answers,
+// but may be of 7. NaN is left out.
 static void numbers_that_look_like_scores(void **state) {
   (void)state;
   const float clear[] = {0, 0.6931472f, 1.6931472f, 1}, narrow[] = {0, 0.4054651f, 1.4054651f, 1};
