@@ -6,6 +6,7 @@
 
 #include "lib/graph/saturation.h"
 #include "lib/ops/product.h"
+#include "lib/verdict/sorted_rows.h"
 
 enum { MOST_OUTPUTS = 16 }; // of a detector
 
@@ -58,14 +59,27 @@ static void record_broken(dq_evaluator *evaluator, const dq_evaluated_output *ou
   if (!output->features && !(noise < INFINITY)) evaluator->errors.is_broken[evaluator->done + picture] = true;
 }
 
-static dq_status compare(void *user, int slot, const dq_tensor *tensor, dq_error *error) {
+// What is compared with the float output: the elements of the form that runs, sorted rows in its order.
+static dq_status align(const dq_evaluator *evaluator, dq_evaluated_output *output, const float *exact,
+                       const dq_tensor *given, dq_tensor *aligned, dq_error *error) {
+  *aligned = *given;
+  if (!output->sorted) return DQ_OK;
+  if (!output->matched) output->matched = dq_context_alloc(evaluator->context, dq_tensor_bytes(given));
+  if (!output->matched) return dq_fail_memory(error, dq_tensor_bytes(given));
+  aligned->data = output->matched;
+  return dq_match_rows(output->matched, given, exact, given->data, error);
+}
+
+static dq_status compare(void *user, int slot, const dq_tensor *given, dq_error *error) {
   dq_evaluator *evaluator = user;
   dq_evaluated_output *output = &evaluator->outputs[slot];
   int64_t picture = output->pictures_done++;
   const float *exact = evaluator->exact[picture * evaluator->what.count + slot];
-  if (dq_tensor_count(tensor) != dq_tensor_count(&output->shape))
+  dq_tensor aligned, *tensor = &aligned;
+  if (dq_tensor_count(given) != dq_tensor_count(&output->shape))
     return dq_fail(error, DQ_BAD_INPUT, "output '%s' has %" PRId64 " elements, that of the original has %" PRId64,
-                   output->name, dq_tensor_count(tensor), dq_tensor_count(&output->shape));
+                   output->name, dq_tensor_count(given), dq_tensor_count(&output->shape));
+  DQ_TRY(align(evaluator, output, exact, given, &aligned, error));
   dq_output_error_clear(&output->last);
   DQ_TRY(dq_output_error_add(&output->last, tensor, exact, tensor->data, evaluator->arena, evaluator->context, error));
   DQ_TRY(dq_picture_errors_add(&evaluator->errors, evaluator->done + picture, slot, &output->last, evaluator->arena,
@@ -154,7 +168,8 @@ static void list_features(dq_evaluator *evaluator, const dq_tensor *tensors) {
 static void choose_compared(const dq_evaluator *evaluator, dq_evaluated_output *output, const dq_tensor *tensors) {
   const dq_graph *graph = evaluator->options.graph;
   const dq_value *value = graph->outputs[output->position], *compared = value, *argument = argument_of(value);
-  if (evaluator->detects) return;
+  output->sorted = dq_has_sorted_rows(value, &tensors[value->index]);
+  if (evaluator->detects || output->sorted) return;
   if (argument && dq_dtype_is_float(tensors[argument->index].type) && tensors[argument->index].rank >= 0 &&
       !has_lost_function(evaluator->options.other, output->position)) {
     compared = argument;
@@ -243,8 +258,8 @@ void dq_evaluator_close(dq_evaluator *evaluator) {
   for (int64_t i = 0; evaluator->exact && i < evaluator->capacity * evaluator->what.count; i++)
     dq_budget_free(evaluator->exact[i]);
   for (int o = 0; evaluator->outputs && o < evaluator->what.count; o++) {
-    dq_budget_free(evaluator->outputs[o].other);
-    evaluator->outputs[o].other = NULL;
+    dq_budget_free(evaluator->outputs[o].other), dq_budget_free(evaluator->outputs[o].matched);
+    evaluator->outputs[o].other = evaluator->outputs[o].matched = NULL;
   }
   dq_detection_error_close(&evaluator->detection);
   evaluator->detection = (dq_detection_error){0};

@@ -48,6 +48,8 @@ typedef struct dq_evaluated_output {
   const char *function;  // that computes the output, whose argument is compared in its place; NULL: none
   bool features;         // the data of the product that computes what is compared, in its place
   dq_tensor shape;       // of what is compared: float32
+  bool sorted;           // rows are compared with those most like them (dq_match_rows)
+  float *matched;        // sorted: the rows of the other form on the current picture
   dq_output_error last;  // of the current picture
   float *other;          // of the other form on the current picture; detectors only
   dq_output_error exact; // signals of the float outputs over all pictures that are stored; likewise

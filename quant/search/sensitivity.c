@@ -7,6 +7,7 @@
 #include "lib/graph/saturation.h"
 #include "lib/measure/cost.h"
 #include "lib/verdict/output_error.h"
+#include "lib/verdict/sorted_rows.h"
 #include "quant/int8/stages.h"
 #include "quant/rewrite/function_numbers.h"
 #include "quant/search/layer_error_runs.h"
@@ -26,6 +27,8 @@ typedef struct sensitivity_study {
   bool *taken;  // by value: it is the result of a row
   int *outputs; // places of the float ones among the graph's; in place of one that may saturate its argument
   int output_count;
+  bool *sorted;            // by output: its rows are matched (dq_match_rows)
+  dq_tensor **matched;     // by output: its rows in the order of `kept`
   dq_tensor **kept;        // outputs of the network as it is on the picture
   dq_output_error *errors; // by output, of the last run
   int64_t *labels;         // by picture; NULL: none
@@ -93,6 +96,17 @@ static dq_status add_relative_noise(sensitivity_study *study, int slot, const dq
   return DQ_OK;
 }
 
+// Sorted rows of an output in the order of the float network's.
+static dq_status align(sensitivity_study *study, int slot, const dq_tensor **tensor) {
+  const dq_tensor *given = *tensor;
+  if (!study->sorted[slot]) return DQ_OK;
+  dq_tensor **matched = &study->matched[slot];
+  if (!*matched) *matched = dq_tensor_new(study->job.arena, given->type, given->rank, given->dims);
+  if (!*matched) return no_memory(study);
+  *tensor = *matched;
+  return dq_match_rows((*matched)->data, given, study->kept[slot]->data, given->data, study->job.error);
+}
+
 static dq_status on_outputs(void *user, int row, dq_layer_error_kind kind, const dq_plan *plan, double *noise,
                             dq_error *error) {
   (void)error;
@@ -100,8 +114,12 @@ static dq_status on_outputs(void *user, int row, dq_layer_error_kind kind, const
   dq_sensitivity_effect *effect = kind == DQ_LAYER_ERROR_EXACT ? NULL : effect_of(study, row, kind);
   for (int o = 0; o < study->output_count; o++) {
     const dq_tensor *tensor = dq_plan_output(plan, study->outputs[o]);
-    if (kind == DQ_LAYER_ERROR_EXACT) DQ_TRY(store_reference(study, o, tensor));
-    else DQ_TRY(add_relative_noise(study, o, tensor, noise));
+    if (kind == DQ_LAYER_ERROR_EXACT) {
+      DQ_TRY(store_reference(study, o, tensor));
+      continue;
+    }
+    DQ_TRY(align(study, o, &tensor));
+    DQ_TRY(add_relative_noise(study, o, tensor, noise));
     if (effect) DQ_TRY(compare(study, o, tensor, effect));
   }
   if (effect) effect->relative_noise += *noise / (double)study->job.pictures;
@@ -359,15 +377,21 @@ static dq_status allocate(sensitivity_study *study) {
   study->sites = DQ_NEW_ARRAY(arena, rows, site);
   study->taken = DQ_NEW_ARRAY(arena, graph->value_count, bool);
   study->outputs = DQ_NEW_ARRAY(arena, graph->output_count, int);
+  study->sorted = DQ_NEW_ARRAY(arena, graph->output_count, bool);
+  study->matched = DQ_NEW_ARRAY(arena, graph->output_count, dq_tensor *);
   study->kept = DQ_NEW_ARRAY(arena, graph->output_count, dq_tensor *);
   study->errors = DQ_NEW_ARRAY(arena, graph->output_count, dq_output_error);
-  if (!study->sites || !study->taken || !study->outputs || !study->kept || !study->errors) return no_memory(study);
+  if (!study->sites || !study->taken || !study->outputs || !study->sorted || !study->matched || !study->kept ||
+      !study->errors)
+    return no_memory(study);
   study->is_softmax = graph->output_count && dq_is_softmax(graph->outputs[0]);
   dq_show_arguments(graph, dq_saturating_functions);
-  for (int o = 0; o < graph->output_count; o++)
-    if (graph->outputs[o]->producer && study->job.tensors[graph->outputs[o]->index].type == DQ_F32 &&
-        study->job.tensors[graph->outputs[o]->index].rank >= 0)
-      study->outputs[study->output_count++] = o;
+  for (int o = 0; o < graph->output_count; o++) {
+    const dq_tensor *tensor = &study->job.tensors[graph->outputs[o]->index];
+    if (!graph->outputs[o]->producer || tensor->type != DQ_F32 || tensor->rank < 0) continue;
+    study->sorted[study->output_count] = dq_has_sorted_rows(graph->outputs[o], tensor);
+    study->outputs[study->output_count++] = o;
+  }
   return DQ_OK;
 }
 

@@ -283,3 +283,23 @@ END
     gives 0 $command c.onnx
   done
 }
+
+@test "detections that a TopK sorts are compared with those most like them" {
+  cat >sorted.model <<'END'
+# The four numbers beside each of the 40 highest
+input x -1 3 8 8
+c = Conv x w(5,3,3,3) b(5) pads=1,1,1,1
+r = Reshape c i(-1,5,64)
+t = Transpose r perm=0,2,1
+s = Slice t i(4) i(5) i(2)
+v,k = TopK s i(40) axis=1
+e = Expand k i(1,1,5)
+y = GatherElements t e axis=1
+output y -1 40 5
+END
+  make_models --describe sorted.model sorted.onnx
+  make_models --array many.npy 17 3 8 8
+  gives 0 dq-int8 sorted.onnx --data npy:many.npy -o a.onnx # row by row: 4.1 dB, and 1
+  grep -qE "^y +[23][0-9][.]" <<<"$output"
+  run -1 grep -q "by the search" <<<"$output"
+}
