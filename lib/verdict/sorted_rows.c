@@ -25,9 +25,10 @@ static bool are_indices(const dq_value *value, int depth, int *looks) {
 // Whether rows of a value were gathered by such indices.
 static bool is_gathered(const dq_value *value, int depth, int *looks) {
   static const char *const gathering[] = {"Gather", "GatherElements", "GatherND", NULL};
-  static const char *const keeping[] = {"Concat",   "Reshape",        "Squeeze",          "Unsqueeze", "Transpose", "Flatten",
-                                        "Identity", "QuantizeLinear", "DequantizeLinear", "Cast",      "Slice",     "Split",
-                                        "Mul",      "Div",            "Add",              "Sub",       "Sigmoid",   NULL};
+  static const char *const keeping[] = {
+      "Concat",           "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Flatten", "Identity", "QuantizeLinear",
+      "DequantizeLinear", "Cast",    "Slice",   "Split",     "Mul",       "Div",     "Add",      "Sub",
+      "Sigmoid",          NULL};
   const dq_node *node = value ? value->producer : NULL;
   if (!node || !depth || !(*looks)--) return false;
   if (dq_node_is_any(node, gathering)) return are_indices(dq_node_input(node, 1), LONGEST_CHAIN, looks);

@@ -16,9 +16,9 @@ static dq_tensor shape_of(int rank, const int64_t *dims) {
   return shape;
 }
 
-// Scores of 0.9, 0.8 and 0.1 at 10, 50 and 90. In the other network the first two have changed places, 0.7 and 0.85, and
-// the third is at 80. The sums of squares of the columns are 1.46 and 10700, so that 0.9 at 10 is nearer to 0.7 at 10
-// (0.04 / 1.46) than to 0.85 at 50 (0.0025 / 1.46 + 1600 / 10700).
+// Scores of 0.9, 0.8 and 0.1 at 10, 50 and 90. In the other network the first two have changed places, 0.7 and 0.85,
+// and the third is at 80. The sums of squares of the columns are 1.46 and 10700, so that 0.9 at 10 is nearer to 0.7 at
+// 10 (0.04 / 1.46) than to 0.85 at 50 (0.0025 / 1.46 + 1600 / 10700).
 static void rows_that_changed_places(void **state) {
   (void)state;
   const dq_tensor shape = shape_of(3, (int64_t[]){1, 3, 2});
