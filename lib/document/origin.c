@@ -203,6 +203,11 @@ dq_status dq_origin_add(dq_origin *origin, const char *value, const char *origin
   return dq_fail(error, DQ_BAD_INPUT, "value '%s': its name, or that of the value it comes from, is not UTF-8", value);
 }
 
+void dq_origin_forget(dq_origin *origin, const char *value) {
+  json_object_del(origin->values, value);
+  json_object_del(json_object_get(origin->step, "channels"), value);
+}
+
 // Index of an order among those of the step; takes the reference. -1: no memory.
 static json_int_t find_order(json_t *orders, json_t *order) {
   for (size_t i = 0; i < json_array_size(orders); i++)

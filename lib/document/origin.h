@@ -28,6 +28,8 @@ dq_origin *dq_origin_begin(const dq_graph *graph, const char *tool);
 // copied. A later record for the same value replaces an earlier one. DQ_BAD_INPUT: a name is not UTF-8; DQ_SYSTEM:
 // there is no memory.
 dq_status dq_origin_add(dq_origin *origin, const char *value, const char *original, dq_error *error);
+// Takes the record for `value` back, if there is one: the result has no such value any more.
+void dq_origin_forget(dq_origin *origin, const char *value);
 // Records that the channels (axis 1) of `value` have changed their order: channel c stands for channel order[c] of the
 // original value. `order` is a permutation of 0 to count - 1. Statuses as for dq_origin_add.
 dq_status dq_origin_add_channels(dq_origin *origin, const char *value, const int64_t *order, int64_t count,

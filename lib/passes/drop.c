@@ -1,8 +1,17 @@
 // Leaves out what has no effect: identities, and nodes whose results nobody reads.
 #include "lib/passes/passes_internal.h"
 
+// Whether the node is x above 0 and 1 * x below, as dq-int8 writes it for other runtimes (quant/int8/reader_forms.h).
+static bool has_slope_1(const dq_node *node) {
+  dq_slope slope;
+  if (!dq_slope_of(node, &slope)) return false;
+  if (slope.input == DQ_NO_INPUT) return slope.every == 1;
+  const dq_tensor *slopes = dq_constant_of(node->inputs[slope.input]);
+  return slopes && dq_tensor_count(slopes) == 1 && dq_tensor_get(slopes, 0) == 1;
+}
+
 static bool is_identity(const dq_node *node) {
-  if (dq_node_is(node, "Identity")) return true;
+  if (dq_node_is(node, "Identity") || has_slope_1(node)) return true;
   if (!dq_node_is(node, "Dropout")) return false;
   const dq_value *training = dq_node_input(node, 2);
   bool mask_read = dq_value_is_read(dq_node_output(node, 1));

@@ -9,6 +9,7 @@
 #include "lib/graph/patterns.h"
 #include "lib/ops/operator_names.h"
 #include "quant/amp/amp.h"
+#include "quant/int8/reader_forms.h"
 #include "quant/int8/stages.h"
 #include "quant/int8/qoperator.h"
 
@@ -91,6 +92,8 @@ static dq_status apply(dq_graph *graph, dq_data *data, const dq_int8_options *op
                      .origin = dq_origin_begin(graph, "dq-int8")};
   dq_status status = job.origin ? run(&job) : dq_fail_memory(error, 0);
   if (status == DQ_OK) status = convert_halves(&job);
+  if (status == DQ_OK && report->quantized)
+    status = dq_write_reader_forms(graph, !options->qoperator, job.origin, error);
   if (status == DQ_OK && report->quantized && options->qoperator)
     status = dq_qoperator_lower(graph, job.origin, &report->lowered, error);
   if (status == DQ_OK && (report->quantized || report->halves)) status = remember(&job, data);

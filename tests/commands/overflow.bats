@@ -47,6 +47,31 @@ int8() { dq-int8 "$models/small.onnx" --data "npy:$x" -o q.onnx >/dev/null 2>&1;
   gives 0 dq-report q.onnx --overflow --data "npy:$x" --max-overflow 100
 }
 
+# rows FILE BYTE...: an array of as many rows of 64 equal bytes
+rows() {
+  local file=$1 byte
+  shift
+  printf '\223NUMPY\1\0\166\0%-117s\n' "{'descr': '|u1', 'fortran_order': False, 'shape': ($#, 64), }" >"$file"
+  for byte in "$@"; do printf "%064d" 0 | sed "s/0/\\\\$byte/g" | xargs -0 printf >>"$file"; done
+}
+
+# 64 positive weights: no sum and no pair of zeros leaves int16, and all of those of 255 do.
+@test "conditions at their bound: as much as is allowed ends with 0" {
+  printf '%s\n' 'input x -1 64' 'y = Gemm x p(1,64) transB=1' 'output y -1 1' >sum.model
+  make_models --describe sum.model sum.onnx
+  rows half.npy 000 377 377 000
+  rows none.npy 000 000
+  rows all.npy 377
+  gives 0 dq-int8 sum.onnx --data npy:half.npy --accumulator int32 --all-int8 -o q.onnx
+  gives 0 dq-report q.onnx --overflow --data npy:none.npy --max-overflow 0
+  gives 1 dq-report q.onnx --overflow --data npy:half.npy --max-overflow 0
+  has "q.onnx: a layer's sums or pairs overflow in 50 %, more than 0 % (--max-overflow)"
+  gives 1 dq-report q.onnx --overflow --data npy:half.npy --max-overflow 49.999
+  gives 0 dq-report q.onnx --overflow --data npy:half.npy --max-overflow 50
+  gives 1 dq-report q.onnx --overflow --data npy:all.npy --max-overflow 99.999
+  gives 0 dq-report q.onnx --overflow --data npy:all.npy --max-overflow 100
+}
+
 # unproven FILE KEY: the layers of an audit whose KEY is not 0
 unproven() { grep -c "\"$2\": [1-9]" "$1" || true; } # no line is an answer, not a failure
 

@@ -51,6 +51,33 @@ static void windows_of_two_planes(void **state) {
   }
 }
 
+// Counters of bytes take what is more than they hold to wider ones: planes of so many vectors, all numbers of which
+// reach the first bound, and the last one the second.
+static void counters_that_are_full(void **state) {
+  (void)state;
+  static const int64_t lengths[] = {1, 126, 127, 128, 129, 254, 255, 256, 257, 382, 509, 510, 511, 600};
+  enum { MOST = 600, VECTOR = DQ_AUDIT_VECTOR, STRIDE = 32, WINDOWS = DQ_AUDIT_WINDOWS };
+  uint8_t *numbers = aligned_alloc(64, MOST * VECTOR), *masks = aligned_alloc(64, MOST * WINDOWS * VECTOR);
+  assert_true(numbers && masks);
+  memset(numbers, 200, MOST * VECTOR);
+  memset(masks, 1, MOST * WINDOWS * VECTOR);
+  _Alignas(64) uint8_t bounds[STRIDE] = {200, 201};
+  for (size_t i = 0; i < CPUS * DQ_COUNT(lengths); i++) {
+    _Alignas(64) uint32_t reached[STRIDE], counts[WINDOWS * STRIDE];
+    const unsigned cpu = cpus[i % CPUS] & dq_cpu_detect();
+    const int64_t vectors = lengths[i / CPUS];
+    numbers[vectors * VECTOR - 1] = 201;
+    DQ_KERNEL_FUNCTION(audit_reached, cpu)(&(dq_audit_reached){numbers, vectors, bounds, 2, reached});
+    DQ_KERNEL_FUNCTION(audit_windows, cpu)
+    (&(dq_audit_windows){numbers, masks, 1, MOST * VECTOR, vectors, WINDOWS, bounds, 2, STRIDE, counts});
+    numbers[vectors * VECTOR - 1] = 200;
+    assert_true(reached[0] == vectors * VECTOR && reached[1] == 1);
+    for (int w = 0; w < WINDOWS; w++)
+      assert_true(counts[w * STRIDE] == vectors * VECTOR && counts[w * STRIDE + 1] == 1);
+  }
+  free(numbers), free(masks);
+}
+
 // Counts by every instruction set present, which must be those of the definitions.
 static dq_audit_counts audit(const dq_conv_int8_parameters *q, const void *weights, const int32_t *bias,
                              const void *input) {
@@ -326,12 +353,19 @@ static void worst_share(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(windows_of_two_planes), cmocka_unit_test(bias_leaves_int32),
-      cmocka_unit_test(ends_of_int32),         cmocka_unit_test(verdicts_by_channel),
-      cmocka_unit_test(example_by_hand),       cmocka_unit_test(order_decides_pairs),
-      cmocka_unit_test(clipped_on_both_sides), cmocka_unit_test(wide_sums),
-      cmocka_unit_test(proofs_are_attained),   cmocka_unit_test(longest_block_by_hand),
-      cmocka_unit_test(leave_and_come_back),   cmocka_unit_test(bits),
+      cmocka_unit_test(windows_of_two_planes),
+      cmocka_unit_test(counters_that_are_full),
+      cmocka_unit_test(bias_leaves_int32),
+      cmocka_unit_test(ends_of_int32),
+      cmocka_unit_test(verdicts_by_channel),
+      cmocka_unit_test(example_by_hand),
+      cmocka_unit_test(order_decides_pairs),
+      cmocka_unit_test(clipped_on_both_sides),
+      cmocka_unit_test(wide_sums),
+      cmocka_unit_test(proofs_are_attained),
+      cmocka_unit_test(longest_block_by_hand),
+      cmocka_unit_test(leave_and_come_back),
+      cmocka_unit_test(bits),
       cmocka_unit_test(worst_share),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

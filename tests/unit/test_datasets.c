@@ -275,6 +275,8 @@ static void placements(void **state) {
     dq_view view;
   } cases[] = {{"fit=crop,resize=2", "8.pgm", 2, 3, {.scale_x = 3 / 6., .scale_y = 2 / 3., .offset_x = -1 / 3.}},
                {"fit=crop,resize=5", "8.pgm", 3, 2, {.scale_x = 2 / 10., .scale_y = 3 / 5., -4 / 2., -1 / 3.}},
+               {"fit=crop,resize=5", "5.pgm", 2, 2, {.scale_x = 2 / 12., .scale_y = 2 / 5., -5 / 2., -1 / 2.}}, // 12.5
+               {"fit=crop,resize=3", "5.pgm", 3, 2, {.scale_x = 2 / 8., .scale_y = 1, -3 / 2.}},                // 7.5
                {"fit=letterbox", "8.pgm", 6, 4, {.scale_x = 1, .scale_y = 3, .offset_y = 2 / 6.}},
                {"fit=letterbox", "8.pgm", 2, 7, {.scale_x = 7 / 4., .scale_y = 1, .offset_x = 1 / 7.}},
                {"fit=letterbox-corner", "8.pgm", 2, 7, {.scale_x = 7 / 4., .scale_y = 1}},
@@ -287,6 +289,7 @@ static void placements(void **state) {
   folder_put("8.pgm", bytes, sizeof bytes);
   bytes[3] = '7';
   folder_put("7.pgm", bytes, sizeof bytes - 4);
+  folder_put("5.pgm", "P5 5 2 255\n\0\0\0\0\0\0\0\0\0", 11 + 10);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     dq_data *data;
     dq_sample_info info;
@@ -302,6 +305,80 @@ static void placements(void **state) {
                       fabs(found->offset_x - view->offset_x) + fabs(found->offset_y - view->offset_y);
     if (!(distance < 1e-9))
       fail_msg("case %zu: %g %g %g %g", i, found->scale_x, found->scale_y, found->offset_x, found->offset_y);
+    dq_data_free(data);
+  }
+}
+
+// Where black pictures lie in the model's input, the rest of which is 9: sizes, and half of an odd rest, are rounded
+// down.
+static void windows_of_odd_rests(void **state) {
+  (void)state;
+  static const struct {
+    const char *preprocess, *picture;
+    int height, width, top, left, rows, columns;
+  } cases[] = {{"fit=letterbox,pad=9", "wide.pgm", 5, 5, 1, 0, 2, 5}, // 8 x 4: 2.5 rows, a rest of 3
+               {"fit=letterbox,pad=9", "high.pgm", 5, 5, 0, 1, 5, 2},
+               {"fit=letterbox,pad=9", "wide.pgm", 7, 7, 2, 0, 3, 7}, // 3.5 rows
+               {"fit=letterbox,pad=9", "high.pgm", 7, 7, 0, 2, 7, 3},
+               {"fit=letterbox,pad=9", "wide.pgm", 4, 5, 1, 0, 2, 5},
+               {"fit=letterbox,pad=9", "wide.pgm", 4, 9, 0, 0, 4, 8}, // a rest of 1
+               {"fit=letterbox,pad=9", "high.pgm", 9, 4, 0, 0, 8, 4},
+               {"fit=letterbox,pad=9", "high.pgm", 8, 7, 0, 1, 8, 4},
+               {"fit=letterbox,pad=9", "wide.pgm", 3, 1, 1, 0, 1, 1}, // 0.5 rows: at least one
+               {"fit=letterbox,pad=9", "high.pgm", 1, 4, 0, 1, 1, 1},
+               {"fit=letterbox-corner,pad=9", "wide.pgm", 5, 5, 0, 0, 2, 5},
+               {"fit=letterbox-corner,pad=9", "high.pgm", 5, 5, 0, 0, 5, 2},
+               {"fit=line,pad=9", "high.pgm", 3, 4, 0, 0, 3, 2}, // 1.5 columns, rounded up
+               {"fit=line,pad=9", "high.pgm", 4, 4, 0, 0, 4, 2},
+               {"fit=line,pad=9", "wide.pgm", 3, 7, 0, 0, 3, 6},
+               {"fit=line,pad=9", "wide.pgm", 3, 5, 0, 0, 3, 5}};
+  uint8_t wide[11 + 32] = "P5 8 4 255\n", high[11 + 32] = "P5 4 8 255\n";
+  folder_put("wide.pgm", wide, sizeof wide);
+  folder_put("high.pgm", high, sizeof high);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    dq_data *data;
+    float values[64];
+    folder_put_text("list.txt", cases[i].picture);
+    assert_int_equal(folder_open(&data, (dq_data_options){.spec = "list.txt", .preprocess = cases[i].preprocess}),
+                     DQ_OK);
+    const dq_tensor input = {.rank = 4, .dims = {1, 1, cases[i].height, cases[i].width}};
+    assert_int_equal(dq_data_set_shape(data, &input, &folder_error), DQ_OK);
+    assert_int_equal(dq_data_read(data, 0, values, NULL, &folder_error), DQ_OK);
+    for (int y = 0; y < cases[i].height; y++)
+      for (int x = 0; x < cases[i].width; x++) {
+        bool inside = y >= cases[i].top && y < cases[i].top + cases[i].rows && x >= cases[i].left &&
+                      x < cases[i].left + cases[i].columns;
+        if (values[y * cases[i].width + x] != (inside ? 0 : 9)) fail_msg("case %zu: row %d, column %d", i, y, x);
+      }
+    dq_data_free(data);
+  }
+}
+
+// Columns 0, 16, 32, ... of a picture that is cut to its middle: half of an odd rest is rounded down, and the longer
+// side in front of that half to even. Pictures keep their size, so that the numbers stay.
+static void middles_of_odd_rests(void **state) {
+  (void)state;
+  static const struct {
+    const char *preprocess;
+    int height, width, first;                        // first: the number of the first pixel
+  } cases[] = {{"fit=crop,resize=1", 4, 4, 32},      // of 8: from 2 on
+               {"fit=crop,resize=4", 4, 3, 32},      // a rest of 5: from 2 on
+               {"fit=crop,resize=4", 4, 1, 48},      // of 7: from 3 on
+               {"fit=crop,resize=4", 3, 4, 32},      // above: a rest of 1, from 0 on
+               {"fit=crop,resize=4", 1, 4, 32 + 1}}; // of 3: from 1 on
+  uint8_t bytes[11 + 32] = "P5 8 4 255\n";
+  for (int i = 0; i < 32; i++) bytes[11 + i] = (uint8_t)(i % 8 * 16 + i / 8);
+  folder_put("middle.pgm", bytes, sizeof bytes);
+  folder_put_text("list.txt", "middle.pgm");
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    dq_data *data;
+    float values[64];
+    assert_int_equal(folder_open(&data, (dq_data_options){.spec = "list.txt", .preprocess = cases[i].preprocess}),
+                     DQ_OK);
+    const dq_tensor input = {.rank = 4, .dims = {1, 1, cases[i].height, cases[i].width}};
+    assert_int_equal(dq_data_set_shape(data, &input, &folder_error), DQ_OK);
+    assert_int_equal(dq_data_read(data, 0, values, NULL, &folder_error), DQ_OK);
+    if (values[0] != (float)cases[i].first) fail_msg("case %zu: %g", i, (double)values[0]);
     dq_data_free(data);
   }
 }
@@ -400,6 +477,8 @@ int main(void) {
                                      cmocka_unit_test(npy_headers_written),
                                      cmocka_unit_test(npy_arrays),
                                      cmocka_unit_test(placements),
+                                     cmocka_unit_test(windows_of_odd_rests),
+                                     cmocka_unit_test(middles_of_odd_rests),
                                      cmocka_unit_test(npy_pictures),
                                      cmocka_unit_test(npy_labels),
                                      cmocka_unit_test(generated_shapes)};

@@ -14,6 +14,8 @@
 #include "quant/rewrite/pad_pools.h"
 
 static dq_context context;
+static const char *excluded[4]; // nodes that stay in float
+static int excluded_count;
 static dq_graph *graph;
 static dq_random numbers;
 
@@ -56,6 +58,12 @@ static dq_value *open_graph(void) {
   return x;
 }
 
+// Whether the node is what keeps ONNX Runtime from rounding the weights in front of it, or tract from taking a Softmax
+// for a function of single elements.
+static bool stops_search(const dq_node *node) {
+  return (dq_node_is(node, "LeakyRelu") && dq_node_float(node, "alpha", 0) == 1) || dq_node_is(node, "PRelu");
+}
+
 static void quantize(dq_value *output) {
   dq_error error = {0};
   dq_data *data;
@@ -70,6 +78,8 @@ static void quantize(dq_value *output) {
   dq_int8_options options = {.method = dq_observer_find("minmax"),
                              .equalize = DQ_CHOOSE_OFF,
                              .bias_correction = DQ_CHOOSE_OFF,
+                             .exclude = excluded,
+                             .exclude_count = excluded_count,
                              .activation_type = DQ_U8};
   if (dq_int8_apply(graph, data, &options, &report, &context, &error) != DQ_OK) fail_msg("%s", error.message);
   dq_data_free(data);
@@ -224,6 +234,84 @@ static void divisors_of_products(void **state) {
   dq_graph_free(graph);
 }
 
+static int stops(void) {
+  int count = 0;
+  for (int n = 0; n < graph->node_count; n++) count += stops_search(graph->nodes[n]);
+  return count;
+}
+
+// x, a product in 8 bits, `first` and `last`, which stay in float when the test excludes them, each with a Relu behind,
+// and products in 8 bits.
+static void products_in_a_row(const char *const *names, int count) {
+  for (int i = 0; i < count; i++) excluded[i] = names[i];
+  excluded_count = count;
+  dq_value *x = open_graph(), *a = NODE("Relu", "a", NODE("Conv", "head", x, FLOATS(4, 3, 1, 1)));
+  dq_value *first = NODE("Conv", "first", a, FLOATS(4, 4, 1, 1), FLOATS(4));
+  dq_value *moved = NODE("MaxPool", "pool", NODE("Relu", "b", NODE("Mul", "factor", first, FLOATS(4, 1, 1))));
+  dq_node_set_ints(graph, graph->nodes[graph->node_count - 1], "kernel_shape", (int64_t[]){2, 2}, 2);
+  dq_value *flat = NODE("Reshape", "flat", NODE("GlobalAveragePool", "mean", moved), INTS(1, 4));
+  dq_value *last = NODE("Add", "last", NODE("MatMul", "product", flat, FLOATS(4, 5)), FLOATS(5));
+  dq_value *right = NODE("Conv", "right", moved, FLOATS(4, 4, 1, 1));
+  dq_value *sum = NODE("Add", "sum", NODE("Conv", "left", moved, FLOATS(4, 4, 1, 1)), right);
+  dq_value *rows = NODE("Reshape", "rows", NODE("GlobalAveragePool", "most", sum), INTS(1, 4));
+  dq_value *scores = NODE("Gemm", "scores", NODE("Sigmoid", "b2", last), FLOATS(5, 4));
+  quantize(NODE("Add", "y", rows, scores));
+  excluded_count = 0;
+}
+
+// Products that stay in float between pairs, and only these, are followed by what ends ONNX Runtime's search.
+static void float_products(void **state) {
+  (void)state;
+  products_in_a_row(NULL, 0);
+  assert_int_equal(stops(), 0);
+  dq_graph_free(graph);
+  products_in_a_row((const char *[]){"left", "product"}, 2); // behind them: an Add of values, a Sigmoid
+  assert_int_equal(stops(), 0);
+  dq_graph_free(graph);
+  products_in_a_row((const char *[]){"first", "b"}, 2); // behind the factor that was folded, in front of the Relu
+  assert_int_equal(stops(), 1);
+  assert_true(stops_search(named("b")->inputs[0]->producer));
+  assert_ptr_equal(named("b")->inputs[0]->producer->inputs[0]->producer, named("first"));
+  assert_non_null(quantizer("pool"));
+  dq_graph_free(graph);
+  products_in_a_row((const char *[]){"product", "last", "b2"}, 3);
+  assert_int_equal(stops(), 0); // nothing in 8 bits reads the Add
+  dq_graph_free(graph);
+  products_in_a_row((const char *[]){"product", "last"}, 2); // a MatMul and its Add
+  assert_int_equal(stops(), quantizer("last") ? 1 : 0);
+  dq_graph_free(graph);
+}
+
+// An Identity between pairs goes with the second pair, several in a row too; one at an output stays.
+static void identity_between_pairs(void **state) {
+  (void)state;
+  dq_value *x = open_graph(), *a = NODE("Conv", "a", x, FLOATS(4, 3, 1, 1));
+  dq_value *b = NODE("Identity", "b", NODE("Identity", "i", a));
+  quantize(NODE("Identity", "y", NODE("Conv", "c", NODE("Add", "sum", b, a), FLOATS(4, 4, 1, 1))));
+  assert_null(dq_graph_find(graph, "b")->producer);
+  const dq_node *sum = producer("sum");
+  assert_ptr_equal(sum->inputs[0], sum->inputs[1]);
+  assert_ptr_equal(sum->inputs[0]->producer->inputs[0]->producer, quantizer("a"));
+  assert_true(dq_node_is(named("y"), "Identity"));
+  dq_graph_free(graph);
+}
+
+// A Softmax between pairs, and only such a one, has a PRelu of slope 1 behind it, which a run leaves out.
+static void softmax_between_pairs(void **state) {
+  (void)state;
+  dq_value *x = open_graph(), *a = NODE("Conv", "a", x, FLOATS(4, 3, 1, 1));
+  dq_value *weights = set(NODE("Softmax", "weights", a), "axis", 1);
+  quantize(set(NODE("Softmax", "y", NODE("Conv", "b", weights, FLOATS(4, 4, 1, 1))), "axis", 1));
+  assert_int_equal(stops(), 1);
+  assert_ptr_equal(producer("weights")->outputs[0]->users[0], quantizer("weights_PRelu_Output")->inputs[0]->producer);
+  assert_true(dq_tensor_get(producer("weights_PRelu_Output")->inputs[1]->constant, 0) == 1);
+  dq_session session;
+  assert_int_equal(dq_session_open(&session, graph, NULL, &context, NULL), DQ_OK);
+  for (int n = 0; n < session.copy->node_count; n++) assert_false(stops_search(session.copy->nodes[n]));
+  dq_session_close(&session);
+  dq_graph_free(graph);
+}
+
 static const dq_tensor *run_pool(dq_session *session) {
   dq_error error = {0};
   if (dq_session_open(session, graph, NULL, &context, &error) != DQ_OK) fail_msg("%s", error.message);
@@ -283,6 +371,9 @@ int main(void) {
       cmocka_unit_test(divisors),
       cmocka_unit_test(divisors_of_products),
       cmocka_unit_test(padded_pools),
+      cmocka_unit_test(float_products),
+      cmocka_unit_test(identity_between_pairs),
+      cmocka_unit_test(softmax_between_pairs),
   };
   return cmocka_run_group_tests(tests, start, end);
 }

@@ -248,9 +248,25 @@ static void courses_of_the_rate(void **state) {
   near(dq_rate_at(&rate, 58), 0.2);
 }
 
+// Matrices and kernels decay, vectors do not.
+static void weights_that_decay(void **state) {
+  (void)state;
+  fixture f;
+  int of_rank[DQ_MAX_RANK + 1] = {0};
+  open_fixture(&f, 1, DQ_OPTIMIZER_SGD);
+  for (int i = 0; i < f.training.trained_count; i++) {
+    const int rank = f.training.trained[i].elements->rank;
+    of_rank[rank]++;
+    assert_int_equal(f.training.trained[i].decays, rank >= 2);
+  }
+  assert_true(of_rank[1] > 0 && of_rank[2] > 0 && of_rank[4] > 0);
+  close_fixture(&f);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(updates_by_hand),
+      cmocka_unit_test(weights_that_decay),
       cmocka_unit_test(courses_of_the_rate),
       cmocka_unit_test(learns_pictures_by_heart),
       cmocka_unit_test(the_same_bytes_for_all_threads),

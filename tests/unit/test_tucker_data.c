@@ -91,6 +91,22 @@ static void regression_by_hand(void **state) {
   assert_true(fabs(fit.bias[0]) < 1e-6 && fabs(fit.bias[1]) < 1e-6); // means are kept
 }
 
+// The ridge is a share of the mean variance of the elements of a patch: 4 and 1, at two places of the kernel or in two
+// channels.
+static void ridge_of_elements(void **state) {
+  static const int64_t dims[2][4] = {{1, 1, 1, 2}, {1, 2, 1, 1}};
+  for (int i = 0; i < 2; i++) {
+    dq_moments m;
+    assert_int_equal(dq_moments_init(&m, dims[i], 1, *state, NULL), DQ_OK);
+    for (int k = 0; k < 4; k++)
+      assert_int_equal(dq_moments_add(&m, 1, (float[]){k & 1 ? 2 : -2, k & 2 ? 1 : -1, 0, 1}, NULL, NULL), DQ_OK);
+    assert_int_equal(dq_moments_centre(&m, NULL), DQ_OK);
+    assert_true(fabs(dq_fit_mean_variance(&m, 0) - 2.5) < 1e-6);
+    dq_fit_prepare(&m, 0.5);
+    assert_true(fabs(m.ridge[0] - 1.25) < 1e-6);
+  }
+}
+
 // Outputs that do not vary have no error to divide by their variance.
 static void nothing_to_explain(void **state) {
   dq_tensor *weight = dq_tensor_new(*state, DQ_F32, 4, (int64_t[]){2, 2, 1, 1});
@@ -443,6 +459,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(moments_by_hand, start, end),
       cmocka_unit_test_setup_teardown(regression_by_hand, start, end),
+      cmocka_unit_test_setup_teardown(ridge_of_elements, start, end),
       cmocka_unit_test_setup_teardown(nothing_to_explain, start, end),
       cmocka_unit_test_setup_teardown(exact_where_it_can_be, start, end),
       cmocka_unit_test_setup_teardown(table_and_refinement, start, end),
