@@ -77,6 +77,18 @@ static dq_status leave_out_identities(dq_graph *graph, dq_origin *origin, dq_err
   return dq_graph_index(graph, false, error);
 }
 
+// ---- Pads between pairs ----
+
+// The zero point of the DequantizeLinear in front of a Pad becomes an initializer of its own.
+static dq_status own_zero_point(dq_graph *graph, const dq_node *pad, dq_error *error) {
+  static const char *const names[] = {"Pad", NULL};
+  const dq_node *front = dq_node_is_any(pad, names) ? pad->inputs[0]->producer : NULL;
+  const dq_value *zero = front && dq_node_is_any(front, dequantize) ? dq_node_input(front, 2) : NULL;
+  if (!dq_constant_of(zero) || zero->user_count < 2) return DQ_OK;
+  front->inputs[2] = dq_graph_add_constant(graph, zero->name, zero->constant);
+  return front->inputs[2] ? DQ_OK : dq_fail_memory(error, 0);
+}
+
 // ---- Nodes without effect ----
 
 // Whether runtimes fold the node into the product in front of it.
@@ -127,12 +139,13 @@ static dq_value *slope_1(dq_graph *graph) {
   return tensor ? dq_graph_add_constant(graph, "slope_1", tensor) : NULL;
 }
 
-dq_status dq_write_reader_forms(dq_graph *graph, bool softmax, dq_origin *origin, dq_error *error) {
+dq_status dq_write_reader_forms(dq_graph *graph, bool stays, dq_origin *origin, dq_error *error) {
   dq_value *one = NULL;
   DQ_TRY(leave_out_identities(graph, origin, error));
   for (int n = 0; n < graph->node_count; n++) {
+    if (stays) DQ_TRY(own_zero_point(graph, graph->nodes[n], error));
     dq_value *result = product_result(graph->nodes[n]);
-    dq_value *squeezed = softmax ? softmax_result(graph->nodes[n]) : NULL;
+    dq_value *squeezed = stays ? softmax_result(graph->nodes[n]) : NULL;
     dq_node *node = NULL;
     if (result) node = put_behind(graph, result, "LeakyRelu", NULL, origin, error);
     if (result && (!node || !dq_node_set_float(graph, node, "alpha", 1))) return dq_fail_memory(error, 0);

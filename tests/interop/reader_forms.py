@@ -59,6 +59,11 @@ def forms():
          ("MatMul", "last wl", "y", {})], matrix), ["--exclude", "product", "--exclude", "sum"]
     yield "padding with a fill value", network(
         [first, relu, ("Pad", "relu pads fill", "last", {}), last], {**base, "pads": np.int64([0, 0, 1, 1, 0, 0, 1, 1]), "fill": 0.5}), []
+    yield "parts of one value with paddings", network(
+        [("Conv", "x w0 b0", "first", {}), ("Slice", "first from to axis", "low", {}), ("Slice", "first to end axis", "high", {}),
+         ("Pad", "low front", "left", {}), ("Pad", "high back", "right", {}), ("Concat", "left right first", "last", {"axis": 1}), last],
+        {**base, "from": np.int64([0]), "to": np.int64([9]), "end": np.int64([16]), "axis": np.int64([2]),
+         "front": np.int64([0, 0, 7, 0, 0, 0, 0, 0]), "back": np.int64([0, 0, 0, 0, 0, 0, 9, 0]), "wl": draw((5, 12, 1, 1))}), []
     yield "an average that counts its padding", network([first, ("AveragePool", "first", "last", {**same, "count_include_pad": 1}), last], base), []
     yield "an average that does not", network([first, ("AveragePool", "first", "last", same), last], base), []
     yield "a residual sum", network([first, relu, ("Conv", "relu w1", "other", {}), ("Add", "other relu", "sum", {}), ("Relu", "sum", "last", {}), last],

@@ -282,6 +282,30 @@ static void float_products(void **state) {
   dq_graph_free(graph);
 }
 
+// The conversion in front of a Pad has a zero point of its own; the Pad runs on 8 bits all the same.
+static void pads_between_pairs(void **state) {
+  (void)state;
+  dq_value *x = open_graph(), *a = NODE("Relu", "a", NODE("Conv", "first", x, FLOATS(4, 3, 1, 1)));
+  dq_value *b = NODE("Pad", "b", NODE("MaxPool", "pool", a), INTS(0, 0, 1, 1, 0, 0, 0, 0));
+  dq_node_set_ints(graph, graph->nodes[graph->node_count - 2], "kernel_shape", (int64_t[]){1, 1}, 2);
+  dq_value *c = NODE("Pad", "c", a, INTS(0, 0, 0, 0, 0, 0, 1, 1));
+  quantize(NODE("Conv", "y", set(NODE("Concat", "all", b, c), "axis", 1), FLOATS(4, 8, 1, 1)));
+  const char *const pads[] = {"b", "c"};
+  for (int i = 0; i < 2; i++) {
+    const dq_node *front = named(pads[i])->inputs[0]->producer;
+    assert_int_equal(front->inputs[2]->user_count, 1);
+    assert_ptr_equal(front->inputs[1], quantizer("a")->inputs[1]);
+    assert_true(dq_tensor_get(front->inputs[2]->constant, 0) == dq_tensor_get(quantizer("a")->inputs[2]->constant, 0));
+  }
+  dq_session session;
+  assert_int_equal(dq_session_open(&session, graph, NULL, &context, NULL), DQ_OK);
+  for (int n = 0; n < session.copy->node_count; n++)
+    if (dq_node_is(session.copy->nodes[n], "Pad"))
+      assert_false(dq_node_is(session.copy->nodes[n]->inputs[0]->producer, "DequantizeLinear"));
+  dq_session_close(&session);
+  dq_graph_free(graph);
+}
+
 // An Identity between pairs goes with the second pair, several in a row too; one at an output stays.
 static void identity_between_pairs(void **state) {
   (void)state;
@@ -372,6 +396,7 @@ int main(void) {
       cmocka_unit_test(divisors_of_products),
       cmocka_unit_test(padded_pools),
       cmocka_unit_test(float_products),
+      cmocka_unit_test(pads_between_pairs),
       cmocka_unit_test(identity_between_pairs),
       cmocka_unit_test(softmax_between_pairs),
   };
