@@ -34,8 +34,10 @@ const char *dq_int8_unchanged(const dq_int8_report *found) {
 }
 
 void dq_int8_say_readers(const dq_int8_options *options, const dq_context *context) {
-  if (!options->qoperator || options->per_tensor) return;
+  if (!options->qoperator) return;
   dq_message(context, DQ_NOTE,
-             "the operator form is for ONNX Runtime: OpenVINO 2026.4 takes its scales per channel for others, without "
-             "an error (--per-tensor has none; --format qdq is read alike everywhere)");
+             "the operator form is read by ONNX Runtime; %s, and tract 0.23 has no QLinearAdd and no QLinearConcat "
+             "(--format qdq is read alike by all three)",
+             options->per_tensor ? "OpenVINO 2026.4 reads it with --per-tensor"
+                                 : "OpenVINO 2026.4 takes its scales per channel for others, without an error");
 }

@@ -13,3 +13,14 @@ test-random: $(SERVE)
 	tests/interop/random $(B) --count $(COUNT) --seed $(SEED)
 
 -include $(SERVE).d
+
+# Other runtimes, in the versions that docs/FORMATS.md tells of.
+READERS_READY = $(if $(DQ_VENV),,$(B)/readers-venv/.made)
+$(B)/readers-venv/.made:
+	$(PYTHON) -m venv $(@D) && $(@D)/bin/pip -q install onnx==1.23.2 onnxruntime==1.32.0 openvino==2026.4.0 tract==0.23.9 numpy
+	@touch $@
+
+.PHONY: readers
+## readers: whether ONNX Runtime, OpenVINO and tract answer the 8-bit files of the networks in READERS=FOLDER as dq does: BUILD/readers.csv; ends with 1 where one deviates by more than 3 dB and tests/interop/readers_known.csv does not name it (READERS_OPTIONS='--quick --only a,b --again')
+readers: $(LINKS) $(READERS_READY)
+	$(or $(DQ_VENV),$(B)/readers-venv)/bin/python -B tests/interop/readers.py $(B) $(or $(READERS),datasets) --csv $(B)/readers.csv $(READERS_OPTIONS)
