@@ -16,8 +16,8 @@
 //
 // Softmax and LogSoftmax between pairs: tract 0.23.9 takes what lies between two pairs for a function of single
 // elements where each axis of the result is one of the input (quantize_section in core/src/ops/quant.rs of its source),
-// and answers with its values at 256 inputs. ONNX Runtime rounds once more in its QLinearSoftmax. A PRelu of slope 1,
-// which has two inputs, ends what both look for.
+// and answers with its values at 256 inputs (findings/tract_takes_softmax_between_pairs_for_a_table.sh). ONNX Runtime
+// rounds once more in its QLinearSoftmax. A PRelu of slope 1, which has two inputs, ends what both look for.
 #ifndef DQ_QUANT_READER_FORMS_H
 #define DQ_QUANT_READER_FORMS_H
 
