@@ -9,15 +9,11 @@ copy_runner() { # the runner of transcripts and what it reads, in the folder of 
   mkdir ../datasets
   touch ../datasets/shapes.onnx
 }
-needs_terminal() { script -qec true /dev/null >/dev/null || skip "script gives no terminal here"; }
 
 @test "dq-report: models, costs, losses, audits" { shows report; }
 @test "dq-amp" { shows amp; }
 @test "dq-int8: networks with many kinds of operators" { shows int8_networks; }
-@test "commands that measure, on a clock that counts its readings" { shows counted; }
 @test "models with open sizes" { shows open_sizes; }
-@test "tables on terminals of some widths" { needs_terminal; shows widths; }
-@test "dq-tucker with its measurements, on the same clock" { shows counted_tucker; }
 
 @test "every transcript is compared" {
   for transcript in "$root"/tests/snapshots/*.txt; do

@@ -1,6 +1,8 @@
 # Recorded outputs: what takes longer than the ones of snapshots.bats.
 load common
 
+needs_terminal() { script -qec true /dev/null >/dev/null || skip "script gives no terminal here"; }
+
 @test "dq-tucker" { shows tucker; }
 @test "dq-run: answers, with every algorithm of the convolutions" { shows run; }
 @test "operators that the other networks do not have" { shows operators; }
@@ -18,3 +20,6 @@ load common
 @test "dq-int8: every option on every network" { shows int8_matrix; }
 @test "dq-amp: every option on every network" { shows amp_matrix; }
 @test "settings files of which a line is missing or says something else" { shows settings; }
+@test "commands that measure, on a clock that counts its readings" { shows counted; }
+@test "tables on terminals of some widths" { needs_terminal; shows widths; }
+@test "dq-tucker with its measurements, on the same clock" { shows counted_tucker; }
