@@ -78,7 +78,7 @@ test: deps
 	tests/run $(B)
 tests-built: all $(TEST_PROGRAMS)
 
-## check: the tests for a change in hand, about three minutes on 2 cores: unit, kernels, tables, the quick files of the commands
+## check: the tests for a change in hand, less than a minute and a half on 2 cores: unit, kernels, tables, the quick files of the commands
 check: all $(UNIT_TESTS) $(B)/dqcheck $(B)/support $(B)/models/.made
 	tests/run $(B) --quick
 
