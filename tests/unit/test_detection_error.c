@@ -68,11 +68,15 @@ static void boxes_as_answers(void **state) {
   assert_int_equal(dq_detection_error_add_answers(&detection, &answers, &error), DQ_OK);
   assert_int_equal(answers.answers, 4);
   assert_int_equal(answers.equal, 3);
-  scores[1][5] = 0.12; // too low to be found
+  scores[1][5] = 0.125; // too low to be found: it must be above
   answers.answers = answers.equal = 0;
   assert_int_equal(dq_detection_error_add_answers(&detection, &answers, &error), DQ_OK);
   assert_int_equal(answers.answers, 4);
   assert_int_equal(answers.equal, 2);
+  scores[0][5] = 0.25; // no answer: it must be above
+  answers.answers = answers.equal = 0;
+  assert_int_equal(dq_detection_error_add_answers(&detection, &answers, &error), DQ_OK);
+  assert_int_equal(answers.answers, 3);
 }
 
 // An input of 32x64 has 32 + 8 + 2 cells at strides 8, 16 and 32: the output is YOLOX's, wherever the channels of the
