@@ -2,6 +2,7 @@
 #include "lib/passes/fold_affine.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "lib/passes/passes_internal.h"
 
@@ -188,6 +189,117 @@ dq_status dq_affine_fold(dq_graph *graph, dq_node *convolution, dq_node *node, d
   remove_constants(graph, node);
   dq_node_set_output(convolution, node->outputs[0]);
   dq_graph_remove_node(graph, node);
+  return DQ_OK;
+}
+
+// ---- Into the matrix product behind ----
+
+// Whether a constant is one number, or one for each input of a product of matrices, along their last axis.
+static bool is_by_input(const dq_tensor *constant, int64_t inputs) {
+  const int64_t count = dq_tensor_count(constant);
+  return constant->rank <= 1 && (count == 1 || count == inputs);
+}
+
+dq_node *dq_affine_product(const dq_node *node, dq_product *product) {
+  const int side = is_folded_norm(node, DQ_F32) ? SCALE : constant_operand(node, DQ_F32);
+  dq_node *next = side < 0 ? NULL : dq_only_user(node->outputs[0]);
+  if (!next || !dq_float_product(next, product) || !dq_product_is_plain(product) || product->stacked ||
+      product->kind != DQ_MATRIX_PRODUCT || next->inputs[0] != node->outputs[0] || !node->inputs[side == 0])
+    return NULL;
+  const bool norm = side == SCALE && is_folded_norm(node, DQ_F32), gemm = product->at.bias != DQ_NO_INPUT;
+  return (norm && gemm) || (!norm && is_by_input(node->inputs[side]->constant, dq_product_inputs(product))) ? next
+                                                                                                             : NULL;
+}
+
+// Where a product adds its bias: itself, or the Add that alone reads its result; *input is the constant's place. NULL:
+// it has none and cannot get one.
+static dq_node *biased_node(dq_node *product, const dq_product *p, int *input) {
+  dq_node *node = p->at.bias == DQ_NO_INPUT ? dq_only_user(product->outputs[0]) : product;
+  *input = p->at.bias;
+  if (!node) return NULL;
+  if (node != product && (!dq_node_is(node, "Add") || (*input = constant_operand(node, DQ_F32)) < 0)) return NULL;
+  const dq_value *bias = dq_node_input(node, *input);
+  if (!bias) return node;
+  const bool fits = is_constant(bias, DQ_F32) && bias->constant->rank == 1 &&
+                    dq_tensor_count(bias->constant) == dq_product_outputs(p);
+  return fits ? node : NULL;
+}
+
+// Input `input` of a node reads a new constant, called after `old`, in place of what it has read.
+static dq_status read_folded(dq_graph *graph, dq_node *node, int input, const char *old, dq_tensor *tensor,
+                             dq_error *error) {
+  const int count = node->input_count > input ? node->input_count : input + 1;
+  dq_value **inputs = DQ_NEW_ARRAY(graph->arena, count, dq_value *);
+  char *name = dq_arena_printf(graph->arena, "%s_folded", old);
+  dq_value *value = inputs && name ? dq_graph_add_constant(graph, name, tensor) : NULL, *before;
+  if (!value) return dq_fail_memory(error, 0);
+  for (int i = 0; i < node->input_count; i++) inputs[i] = node->inputs[i];
+  before = inputs[input], inputs[input] = value;
+  node->inputs = inputs, node->input_count = count;
+  if (before && dq_is_private(before)) dq_graph_remove_constant(graph, before);
+  return DQ_OK;
+}
+
+// Weights by the factors of their inputs, and what the shifts add to each result, in double.
+static void fold_inputs(const dq_product *p, const affine *by, dq_tensor *weight, double *sums) {
+  for (int64_t o = 0; o < dq_product_outputs(p); o++)
+    for (int64_t i = 0; i < p->inputs; i++) {
+      const int64_t at = dq_product_at(p, o, i, 0);
+      const double w = dq_tensor_get(weight, at);
+      sums[o] += w * by[i].shift;
+      dq_tensor_set(weight, at, w * by[i].factor);
+    }
+}
+
+// Makes the new weight and bias; *bias stays NULL where the shifts are 0.
+static dq_status compute_folded(const dq_node *node, const dq_node *product, const dq_product *p,
+                                const dq_value *old_bias, dq_arena *arena, dq_tensor *new[2], dq_error *error) {
+  const dq_tensor *old = product->inputs[1]->constant;
+  const int64_t outputs = dq_product_outputs(p);
+  affine *by = DQ_NEW_ARRAY(arena, p->inputs, affine);
+  double *sums = DQ_NEW_ARRAY(arena, outputs, double);
+  new[0] = dq_tensor_new(arena, DQ_F32, old->rank, old->dims);
+  new[1] = dq_tensor_new(arena, DQ_F32, 1, &outputs);
+  if (!by || !sums || !new[0] || !new[1]) return dq_fail_memory(error, dq_tensor_bytes(old));
+  memcpy(new[0]->data, old->data, dq_tensor_bytes(old));
+  for (int64_t i = 0; i < p->inputs; i++) by[i] = affine_of(node, DQ_F32, i);
+  fold_inputs(p, by, new[0], sums);
+  for (int64_t o = 0; o < outputs; o++)
+    dq_tensor_set(new[1], o, (old_bias ? dq_tensor_get(old_bias->constant, o) : 0) + sums[o]);
+  return DQ_OK;
+}
+
+static bool moves(const dq_node *node, int64_t inputs) {
+  for (int64_t i = 0; i < inputs; i++)
+    if (affine_of(node, DQ_F32, i).shift != 0) return true;
+  return false;
+}
+
+dq_status dq_affine_fold_behind(dq_graph *graph, dq_node *node, bool *folded, dq_error *error) {
+  dq_product p;
+  dq_node *product = dq_affine_product(node, &p);
+  int input = DQ_NO_INPUT;
+  dq_tensor *new[2];
+  *folded = false;
+  if (!product) return DQ_OK;
+  if (is_folded_norm(node, DQ_F32)) DQ_TRY(check(product, p.inputs, node, error));
+  const bool shifts = moves(node, p.inputs);
+  dq_node *biased = shifts ? biased_node(product, &p, &input) : NULL;
+  if (shifts && !biased) return DQ_OK;
+  const dq_value *old_bias = biased ? dq_node_input(biased, input) : NULL;
+  DQ_TRY(compute_folded(node, product, &p, old_bias, graph->arena, new, error));
+  if (!holds(&p, new[0], new[1])) return DQ_OK;
+  const char *weight_name = product->inputs[1]->name;
+  DQ_TRY(read_folded(graph, product, 1, weight_name, new[0], error));
+  if (biased) DQ_TRY(read_folded(graph, biased, input, old_bias ? old_bias->name : product->name, new[1], error));
+  const int side = is_folded_norm(node, DQ_F32) ? SCALE : constant_operand(node, DQ_F32);
+  dq_value *data = node->inputs[side == 0];
+  for (int u = 0; u < data->user_count; u++)
+    if (data->users[u] == node) data->users[u] = product;
+  product->inputs[0] = data;
+  remove_constants(graph, node);
+  dq_graph_remove_node(graph, node);
+  *folded = true;
   return DQ_OK;
 }
 

@@ -15,6 +15,9 @@ static dq_status fold_affine(dq_graph *graph, dq_error *error) {
     dq_node *convolution = dq_affine_convolution(graph->nodes[n]);
     if (convolution) DQ_TRY(dq_affine_fold(graph, convolution, graph->nodes[n], error));
   }
+  bool folded;
+  for (int n = graph->node_count - 1; n >= 0; n--)
+    if (!graph->nodes[n]->removed) DQ_TRY(dq_affine_fold_behind(graph, graph->nodes[n], &folded, error));
   return dq_graph_index(graph, false, error);
 }
 
