@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "quant/int8/stages.h"
 #include "quant/rewrite/divisors.h"
@@ -64,15 +65,29 @@ static dq_value *integer_bias(const dq_node *node) {
   return dq_is_float_constant(bias) && bias->constant->rank == 1 ? bias : NULL;
 }
 
-static dq_value *dequantized(dq_int8_job *job, const char *base, dq_node *before, dq_tensor *elements,
-                             dq_tensor *scales, dq_tensor *zero_points, int axis) {
+// A constant in 8 bits, or a bias in 32.
+typedef struct stored_constant {
+  dq_value *quantized;
+  parameter_values by;
+} stored_constant;
+
+// NULL of zero points: there are none. stored->quantized is NULL where there is no memory.
+static stored_constant store(dq_graph *graph, const char *base, dq_tensor *elements, dq_tensor *scales,
+                             dq_tensor *zero_points) {
+  stored_constant stored = {.quantized = add_constant(graph, base, "_quantized", elements)};
+  stored.by.scale = add_constant(graph, base, "_quantized_scale", scales);
+  stored.by.zero_point = zero_points ? add_constant(graph, base, "_quantized_zero_point", zero_points) : NULL;
+  if (!stored.by.scale || (zero_points && !stored.by.zero_point)) stored.quantized = NULL;
+  return stored;
+}
+
+static dq_value *dequantized(dq_int8_job *job, const char *base, dq_node *before, const stored_constant *stored,
+                             int axis) {
   dq_graph *graph = job->graph;
-  dq_value *quantized = add_constant(graph, base, "_quantized", elements);
-  parameter_values by = {.scale = add_constant(graph, base, "_quantized_scale", scales)};
-  by.zero_point = zero_points ? add_constant(graph, base, "_quantized_zero_point", zero_points) : NULL;
   dq_value *output = fresh_value(graph, base, "_DequantizeLinear_Output");
-  if (!quantized || !by.scale || (zero_points && !by.zero_point) || !output) return NULL;
-  dq_node *node = add_conversion(graph, (place){before, false}, "DequantizeLinear", base, quantized, &by, output);
+  if (!stored->quantized || !output) return NULL;
+  dq_node *node =
+      add_conversion(graph, (place){before, false}, "DequantizeLinear", base, stored->quantized, &stored->by, output);
   if (!node || (axis > 0 && !dq_node_set_int(graph, node, "axis", axis))) return NULL;
   // Axis 0 is not the default (1).
   if (axis == 0 && !dq_node_set_int(graph, node, "axis", 0)) return NULL;
@@ -111,11 +126,48 @@ static dq_status quantize_bias(dq_int8_job *job, dq_node *node, const dq_tensor 
                                const dq_quantized_weight *weight, const char *base) {
   dq_tensor *elements, *scales;
   DQ_TRY(dq_quantize_bias(bias, input_scale, weight->scales, job->graph->arena, &elements, &scales, job->error));
-  node->inputs[2] = dequantized(job, base, node, elements, scales, NULL, 0);
+  const stored_constant stored = store(job->graph, base, elements, scales, NULL);
+  node->inputs[2] = dequantized(job, base, node, &stored, 0);
   return node->inputs[2] ? DQ_OK : no_memory(job);
 }
 
-static dq_status quantize_weights(dq_int8_job *job, dq_node *node, const dq_parameters *input) {
+static bool are_equal(const dq_tensor *a, const dq_tensor *b) {
+  return dq_tensor_same_shape(a, b) && a->type == b->type && !memcmp(a->data, b->data, dq_tensor_bytes(a));
+}
+
+// Weights as they stand in the file, by a hash of their integers; `size`, a power of 2, is above their number.
+typedef struct stored_weights {
+  stored_constant *places;
+  uint64_t size;
+} stored_weights;
+
+static dq_status open_weights(dq_int8_job *job, int products, stored_weights *weights) {
+  weights->size = 1;
+  while (weights->size <= (uint64_t)products) weights->size *= 2;
+  weights->places = DQ_NEW_ARRAY(job->arena, weights->size, stored_constant);
+  return weights->places ? DQ_OK : no_memory(job);
+}
+
+// The weight of a node: one that has the same integers and scales stands in the file once, as it does where nodes share
+// a weight in float. Adaptive rounding changes the integers of each node by itself.
+static dq_status store_weight(dq_int8_job *job, const char *name, const dq_quantized_weight *result,
+                              const stored_weights *all, stored_constant *stored) {
+  uint64_t at = XXH64(result->elements->data, dq_tensor_bytes(result->elements), 0) % all->size;
+  while (!job->setting.adaptive && all->places[at].quantized) {
+    *stored = all->places[at];
+    if (are_equal(stored->quantized->constant, result->elements) &&
+        are_equal(stored->by.scale->constant, result->scales))
+      return DQ_OK;
+    at = (at + 1) % all->size;
+  }
+  dq_tensor *zeros = dq_tensor_new(job->graph->arena, DQ_I8, result->scales->rank, result->scales->dims);
+  if (!zeros) return no_memory(job);
+  *stored = all->places[at] = store(job->graph, name, result->elements, result->scales, zeros);
+  return stored->quantized ? DQ_OK : no_memory(job);
+}
+
+static dq_status quantize_weights(dq_int8_job *job, dq_node *node, const dq_parameters *input,
+                                  const stored_weights *all) {
   dq_value *weight = node->inputs[1], *bias = integer_bias(node);
   int axis = dq_int8_weight_axis(job, node);
   DQ_TRY(dq_check_finite(weight->constant, weight->name, job->error));
@@ -134,9 +186,10 @@ static dq_status quantize_weights(dq_int8_job *job, dq_node *node, const dq_para
   record_weight(job, node, result.scales);
   const dq_tensor *corrected = bias ? corrected_bias(job, node, bias->constant, &result) : NULL;
   if (bias && !corrected) return no_memory(job);
-  dq_tensor *zeros = dq_tensor_new(job->graph->arena, DQ_I8, result.scales->rank, result.scales->dims);
-  node->inputs[1] = dequantized(job, weight->name, node, result.elements, result.scales, zeros, axis);
-  if (!zeros || !node->inputs[1]) return no_memory(job);
+  stored_constant stored;
+  DQ_TRY(store_weight(job, weight->name, &result, all, &stored));
+  node->inputs[1] = dequantized(job, weight->name, node, &stored, axis);
+  if (!node->inputs[1]) return no_memory(job);
   if (!job->setting.adaptive) dq_private_constant_release(job->graph, weight); // which compares with it
   return bias ? quantize_bias(job, node, corrected, input->scale, &result, bias->name) : DQ_OK;
 }
@@ -145,12 +198,14 @@ static dq_status quantize_products(dq_int8_job *job) {
   dq_graph *graph = job->graph;
   int count = graph->node_count;
   dq_node **nodes = dq_arena_copy(job->arena, graph->nodes, (size_t)count * sizeof *nodes);
+  stored_weights all;
   if (!nodes) return no_memory(job);
+  DQ_TRY(open_weights(job, count, &all));
   for (int n = 0; n < count; n++) {
     const dq_operator *row = dq_operator_find(nodes[n]->domain, nodes[n]->op_type);
     if (!nodes[n]->mark || row->quantization != DQ_QUANTIZE_COMPUTE || !dq_int8_is_weight(job, nodes[n], 1)) continue;
     int root = job->choices[nodes[n]->inputs[0]->index].shares;
-    DQ_TRY(quantize_weights(job, nodes[n], &job->choices[root].parameters));
+    DQ_TRY(quantize_weights(job, nodes[n], &job->choices[root].parameters, &all));
   }
   return DQ_OK;
 }

@@ -151,10 +151,11 @@ static dq_status visit(finder *f, const dq_node *node, dq_error *error) {
   if (input && output) {
     // A matrix product mixes the last axis, which is that of the channels only in a matrix.
     dq_product product;
-    bool mixes = dq_node_mixes_channels(node, &product);
-    if (mixes && (product.kind == DQ_CONVOLUTION || f->tensors[input->index].rank == 2))
+    const bool shared = dq_float_product(node, &product) && node->inputs[1]->user_count > 1;
+    const bool mixes = dq_node_mixes_channels(node, &product);
+    if (!shared && mixes && (product.kind == DQ_CONVOLUTION || f->tensors[input->index].rank == 2))
       return new_channels(f, output, false, error);
-    if (((dq_node_is_depthwise(node, &product) || is_uniform(node)) && same_channels(f, input, output)) ||
+    if ((((!shared && dq_node_is_depthwise(node, &product)) || is_uniform(node)) && same_channels(f, input, output)) ||
         only_drops_ones(f, node)) {
       f->map->values[output->index] = f->map->values[input->index];
       return DQ_OK;

@@ -129,6 +129,20 @@ static void parts_of_a_concatenation(void **state) {
   dq_graph_free(graph);
 }
 
+// A weight of two convolutions stands once in the file, as no order of channels parts them, each with a
+// DequantizeLinear of its own; another one by itself.
+static void shared_weights(void **state) {
+  (void)state;
+  dq_value *x = open_graph(), *w = FLOATS(4, 4, 1, 1);
+  dq_value *a = NODE("Conv", "a", x, FLOATS(4, 3, 1, 1)), *b = NODE("Conv", "b", a, w), *c = NODE("Conv", "c", b, w);
+  quantize(NODE("Conv", "y", NODE("Add", "sum", b, c), FLOATS(4, 4, 1, 1)));
+  const dq_node *of_b = named("b")->inputs[1]->producer, *of_c = named("c")->inputs[1]->producer;
+  assert_true(dq_node_is(of_b, "DequantizeLinear") && of_b != of_c);
+  for (int i = 0; i < 3; i++) assert_ptr_equal(of_b->inputs[i], of_c->inputs[i]);
+  assert_ptr_not_equal(named("y")->inputs[1]->producer->inputs[0], of_b->inputs[0]);
+  dq_graph_free(graph);
+}
+
 static void moved_input(void **state) {
   (void)state;
   dq_value *x = open_graph();
@@ -387,6 +401,7 @@ static int end(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(parts_of_a_concatenation),
+      cmocka_unit_test(shared_weights),
       cmocka_unit_test(moved_input),
       cmocka_unit_test(functions_of_functions),
       cmocka_unit_test(transposed_convolution),
