@@ -208,16 +208,17 @@ dq_node *dq_affine_product(const dq_node *node, dq_product *product) {
     return NULL;
   const bool norm = side == SCALE && is_folded_norm(node, DQ_F32), gemm = product->at.bias != DQ_NO_INPUT;
   return (norm && gemm) || (!norm && is_by_input(node->inputs[side]->constant, dq_product_inputs(product))) ? next
-                                                                                                             : NULL;
+                                                                                                            : NULL;
 }
 
 // Where a product adds its bias: itself, or the Add that alone reads its result; *input is the constant's place. NULL:
 // it has none and cannot get one.
 static dq_node *biased_node(dq_node *product, const dq_product *p, int *input) {
+  static const char *const sums[] = {"Add", NULL};
   dq_node *node = p->at.bias == DQ_NO_INPUT ? dq_only_user(product->outputs[0]) : product;
   *input = p->at.bias;
   if (!node) return NULL;
-  if (node != product && (!dq_node_is(node, "Add") || (*input = constant_operand(node, DQ_F32)) < 0)) return NULL;
+  if (node != product && (!dq_node_is_any(node, sums) || (*input = constant_operand(node, DQ_F32)) < 0)) return NULL;
   const dq_value *bias = dq_node_input(node, *input);
   if (!bias) return node;
   const bool fits = is_constant(bias, DQ_F32) && bias->constant->rank == 1 &&

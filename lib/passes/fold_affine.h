@@ -23,10 +23,10 @@ dq_status dq_affine_fold(dq_graph *graph, dq_node *convolution, dq_node *node, d
 // stands in front of a Gemm only). *product describes it. NULL: there is none.
 dq_node *dq_affine_product(const dq_node *node, dq_product *product);
 
-// Folds `node` into that product: weights `factor W`, and `shift W` is added to the bias of a Gemm or to the constant of
-// the Add that alone reads a MatMul, computed in double. The product then reads the data of `node`, which is removed.
-// *folded is false, and nothing is done, where there is no such product, nothing that takes the shift, or the new
-// numbers are not finite. Statuses as dq_affine_fold.
+// Folds `node` into that product: weights `factor W`, and `shift W` is added to the bias of a Gemm or to the constant
+// of the Add that alone reads a MatMul, computed in double. The product then reads the data of `node`, which is
+// removed. *folded is false, and nothing is done, where there is no such product, nothing that takes the shift, or the
+// new numbers are not finite. Statuses as dq_affine_fold.
 dq_status dq_affine_fold_behind(dq_graph *graph, dq_node *node, bool *folded, dq_error *error);
 
 #endif

@@ -79,8 +79,8 @@ static void in_front_of_a_matmul_and_its_add(void **state) {
   dq_graph_free(graph);
 }
 
-// A batch normalization with factor 3 / sqrt(3 + 1) and shift 1 - 2 * 1.5 in both places: (1.5 x - 2) (1 2; 3 4), -8 and
-// -12 as a new bias. Divided by 2 and less 1 of transposed weights, with a bias.
+// A batch normalization with factor 3 / sqrt(3 + 1) and shift 1 - 2 * 1.5 in both places: (1.5 x - 2) (1 2; 3 4), -8
+// and -12 as a new bias. Divided by 2 and less 1 of transposed weights, with a bias.
 static void in_front_of_a_gemm(void **state) {
   (void)state;
   dq_graph *graph = begin();
