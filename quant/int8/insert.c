@@ -148,21 +148,27 @@ static dq_status open_weights(dq_int8_job *job, int products, stored_weights *we
   return weights->places ? DQ_OK : no_memory(job);
 }
 
-// The weight of a node: one that has the same integers and scales stands in the file once, as it does where nodes share
-// a weight in float. Adaptive rounding changes the integers of each node by itself.
-static dq_status store_weight(dq_int8_job *job, const char *name, const dq_quantized_weight *result,
-                              const stored_weights *all, stored_constant *stored) {
+// The place of a weight that has these integers and scales, or a free one.
+static stored_constant *find_weight(const stored_weights *all, const dq_quantized_weight *result) {
   uint64_t at = XXH64(result->elements->data, dq_tensor_bytes(result->elements), 0) % all->size;
-  while (!job->setting.adaptive && all->places[at].quantized) {
-    *stored = all->places[at];
-    if (are_equal(stored->quantized->constant, result->elements) &&
-        are_equal(stored->by.scale->constant, result->scales))
-      return DQ_OK;
+  while (all->places[at].quantized && !(are_equal(all->places[at].quantized->constant, result->elements) &&
+                                        are_equal(all->places[at].by.scale->constant, result->scales)))
     at = (at + 1) % all->size;
+  return &all->places[at];
+}
+
+// The weight of a node. One that many nodes share in float stands in the file once, where what is known of their biases
+// gives the same integers. Adaptive rounding changes the integers of each node by itself.
+static dq_status store_weight(dq_int8_job *job, const dq_value *weight, const dq_quantized_weight *result,
+                              const stored_weights *all, stored_constant *stored) {
+  const bool once = dq_is_widely_shared(weight) && !job->setting.adaptive;
+  stored_constant *entry = once ? find_weight(all, result) : stored;
+  if (!once || !entry->quantized) {
+    dq_tensor *zeros = dq_tensor_new(job->graph->arena, DQ_I8, result->scales->rank, result->scales->dims);
+    if (!zeros) return no_memory(job);
+    *entry = store(job->graph, weight->name, result->elements, result->scales, zeros);
   }
-  dq_tensor *zeros = dq_tensor_new(job->graph->arena, DQ_I8, result->scales->rank, result->scales->dims);
-  if (!zeros) return no_memory(job);
-  *stored = all->places[at] = store(job->graph, name, result->elements, result->scales, zeros);
+  *stored = *entry;
   return stored->quantized ? DQ_OK : no_memory(job);
 }
 
@@ -187,7 +193,7 @@ static dq_status quantize_weights(dq_int8_job *job, dq_node *node, const dq_para
   const dq_tensor *corrected = bias ? corrected_bias(job, node, bias->constant, &result) : NULL;
   if (bias && !corrected) return no_memory(job);
   stored_constant stored;
-  DQ_TRY(store_weight(job, weight->name, &result, all, &stored));
+  DQ_TRY(store_weight(job, weight, &result, all, &stored));
   node->inputs[1] = dequantized(job, weight->name, node, &stored, axis);
   if (!node->inputs[1]) return no_memory(job);
   if (!job->setting.adaptive) dq_private_constant_release(job->graph, weight); // which compares with it

@@ -2,6 +2,7 @@
 #include "quant/rewrite/channels.h"
 
 #include "lib/ops/operator.h"
+#include "quant/rewrite/private_constant.h"
 
 typedef struct finder {
   dq_channel_map *map;
@@ -151,7 +152,7 @@ static dq_status visit(finder *f, const dq_node *node, dq_error *error) {
   if (input && output) {
     // A matrix product mixes the last axis, which is that of the channels only in a matrix.
     dq_product product;
-    const bool shared = dq_float_product(node, &product) && node->inputs[1]->user_count > 1;
+    const bool shared = dq_float_product(node, &product) && dq_is_widely_shared(node->inputs[1]);
     const bool mixes = dq_node_mixes_channels(node, &product);
     if (!shared && mixes && (product.kind == DQ_CONVOLUTION || f->tensors[input->index].rank == 2))
       return new_channels(f, output, false, error);

@@ -33,7 +33,7 @@ typedef struct dq_channel_map {
 } dq_channel_map;
 
 // Fills *map for the graph; everything is in the arena. `tensors` are those of dq_infer. Products with constant weights
-// of their own and constant biases can be reordered; depthwise convolutions, activations, pools, and additions and
+// (but dq_is_widely_shared) and biases can be reordered; depthwise convolutions, activations, pools, and additions and
 // multiplications of values of the same shape pass an order on. DQ_BAD_INPUT: the graph has a cycle; DQ_SYSTEM: there
 // is no memory.
 dq_status dq_channel_map_find(dq_channel_map *map, const dq_graph *graph, const dq_tensor *tensors, dq_arena *arena,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "quant/rewrite/equalize_internal.h"
+#include "quant/rewrite/private_constant.h"
 
 typedef struct dq_site_finder {
   const dq_graph *graph;
@@ -103,7 +104,9 @@ static bool is_scalable(const dq_node *node) {
     if (!dq_is_float_constant(dq_node_input(node, i))) return false;
   const dq_value *bias = dq_node_input(node, 2);
   dq_product product;
-  return (norm || (dq_float_product(node, &product) && product.kind != DQ_MATRIX_PRODUCT)) && node->outputs[0] &&
+  const bool scalable = dq_float_product(node, &product) && product.kind != DQ_MATRIX_PRODUCT &&
+                        !dq_is_widely_shared(node->inputs[1]);
+  return (norm || scalable) && node->outputs[0] &&
          (!bias || dq_is_float_constant(bias)) && !dq_node_int(node, "training_mode", 0);
 }
 

@@ -10,6 +10,10 @@
 // name is taken; a copy of X_adjusted gets no second ending, because names are part of the file.
 dq_tensor *dq_private_constant(dq_graph *graph, dq_node *node, int input);
 
+// Whether more than four nodes read a constant, so that a copy in 8 bits for each takes more than the constant in
+// float32. Such a weight gets no copies, and stands in the file once.
+static inline bool dq_is_widely_shared(const dq_value *constant) { return constant->user_count > 4; }
+
 // Frees the elements of such a copy; the next dq_graph_drop_constants removes `value` from the graph. Nothing may read
 // the value any more, also in no copy of the graph. Nothing happens when `value` is not such a copy.
 void dq_private_constant_release(dq_graph *graph, dq_value *value);

@@ -129,17 +129,21 @@ static void parts_of_a_concatenation(void **state) {
   dq_graph_free(graph);
 }
 
-// A weight of two convolutions stands once in the file, as no order of channels parts them, each with a
-// DequantizeLinear of its own; another one by itself.
+// A weight of five convolutions stands once in the file, as no order of channels parts them, each with a
+// DequantizeLinear of its own; one of two stands twice.
 static void shared_weights(void **state) {
+  static const char *const names[] = {"a", "b", "c", "d", "e"};
   (void)state;
-  dq_value *x = open_graph(), *w = FLOATS(4, 4, 1, 1);
-  dq_value *a = NODE("Conv", "a", x, FLOATS(4, 3, 1, 1)), *b = NODE("Conv", "b", a, w), *c = NODE("Conv", "c", b, w);
-  quantize(NODE("Conv", "y", NODE("Add", "sum", b, c), FLOATS(4, 4, 1, 1)));
-  const dq_node *of_b = named("b")->inputs[1]->producer, *of_c = named("c")->inputs[1]->producer;
-  assert_true(dq_node_is(of_b, "DequantizeLinear") && of_b != of_c);
-  for (int i = 0; i < 3; i++) assert_ptr_equal(of_b->inputs[i], of_c->inputs[i]);
-  assert_ptr_not_equal(named("y")->inputs[1]->producer->inputs[0], of_b->inputs[0]);
+  dq_value *at = open_graph(), *w = FLOATS(4, 4, 1, 1), *v = FLOATS(4, 4, 1, 1);
+  at = NODE("Conv", "first", at, FLOATS(4, 3, 1, 1));
+  for (int i = 0; i < 5; i++) at = NODE("Conv", names[i], at, w);
+  at = NODE("Conv", "f", at, v);
+  quantize(NODE("Conv", "y", NODE("Conv", "g", at, v), FLOATS(4, 4, 1, 1)));
+  const dq_node *of_a = named("a")->inputs[1]->producer, *of_e = named("e")->inputs[1]->producer;
+  const dq_node *of_f = named("f")->inputs[1]->producer, *of_g = named("g")->inputs[1]->producer;
+  assert_true(dq_node_is(of_a, "DequantizeLinear") && of_a != of_e);
+  for (int i = 0; i < 3; i++) assert_ptr_equal(of_a->inputs[i], of_e->inputs[i]);
+  for (int i = 0; i < 3; i++) assert_ptr_not_equal(of_f->inputs[i], of_g->inputs[i]);
   dq_graph_free(graph);
 }
 
