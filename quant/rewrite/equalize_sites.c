@@ -104,10 +104,10 @@ static bool is_scalable(const dq_node *node) {
     if (!dq_is_float_constant(dq_node_input(node, i))) return false;
   const dq_value *bias = dq_node_input(node, 2);
   dq_product product;
-  const bool scalable = dq_float_product(node, &product) && product.kind != DQ_MATRIX_PRODUCT &&
-                        !dq_is_widely_shared(node->inputs[1]);
-  return (norm || scalable) && node->outputs[0] &&
-         (!bias || dq_is_float_constant(bias)) && !dq_node_int(node, "training_mode", 0);
+  const bool scalable =
+      dq_float_product(node, &product) && product.kind != DQ_MATRIX_PRODUCT && !dq_is_widely_shared(node->inputs[1]);
+  return (norm || scalable) && node->outputs[0] && (!bias || dq_is_float_constant(bias)) &&
+         !dq_node_int(node, "training_mode", 0);
 }
 
 static bool is_zero_pad(const dq_node *node) {
