@@ -11,10 +11,11 @@
 #include "quant/int8/stages.h"
 #include "quant/rewrite/function_numbers.h"
 #include "quant/search/layer_error_runs.h"
+#include "quant/search/rounded_constants.h"
 
 // One row: the values it stands for, by index.
 typedef struct site {
-  int product; // the product's own output; -1: no weights
+  int product; // the own output of a node with a constant in 8 bits; -1: it has none
   int result;  // what is quantized; -1: nothing
 } site;
 
@@ -129,23 +130,10 @@ static dq_status on_outputs(void *user, int row, dq_layer_error_kind kind, const
 
 // ---- Variants ----
 
-static dq_status quantize_weights(sensitivity_study *study, dq_graph *copy, int product) {
-  dq_node *node = copy->values[product]->producer;
-  const dq_value *weight = node->inputs[1];
-  dq_quantized_weight quantized;
-  DQ_TRY(dq_quantize_weight(weight->constant, dq_int8_weight_axis(&study->job, node), NULL, copy->arena, &quantized,
-                            study->job.error));
-  dq_tensor *back = dq_dequantize_weight(&quantized, copy->arena);
-  dq_value *value = back ? dq_graph_add_constant(copy, weight->name, back) : NULL;
-  if (!value) return no_memory(study);
-  node->inputs[1] = value;
-  return DQ_OK;
-}
-
-// The weights of all rows in 8 bits.
-static dq_status quantize_all_weights(sensitivity_study *study, dq_graph *copy) {
+// The constants of all rows in 8 bits.
+static dq_status round_constants(sensitivity_study *study, dq_graph *copy) {
   for (int s = 0; s < study->result->count; s++)
-    if (study->sites[s].product >= 0) DQ_TRY(quantize_weights(study, copy, study->sites[s].product));
+    if (study->sites[s].product >= 0) DQ_TRY(dq_round_constant(&study->job, copy, study->sites[s].product));
   return dq_graph_index(copy, true, study->job.error);
 }
 
@@ -185,7 +173,7 @@ static dq_status run_pictures(sensitivity_study *study, const dq_graph *rounded,
 static dq_status try_all(sensitivity_study *study, const dq_sensitivity_options *options) {
   dq_graph *rounded = dq_graph_copy(study->job.graph);
   if (!rounded) return no_memory(study);
-  dq_status status = quantize_all_weights(study, rounded);
+  dq_status status = round_constants(study, rounded);
   if (status == DQ_OK) status = run_pictures(study, rounded, options);
   dq_graph_free(rounded);
   for (int s = 0; !options->ranking && s < study->result->count; s++) {
@@ -224,8 +212,8 @@ static void add_row(sensitivity_study *study, const char *label, const char *op_
                                   .has_weights = product >= 0,
                                   .macs = cost ? cost->macs : 0};
   if (product < 0) return;
-  const dq_value *weight = study->job.graph->values[product]->producer->inputs[1];
-  layer->weight_bytes = (int64_t)dq_tensor_bytes(weight->constant);
+  const dq_node *node = study->job.graph->values[product]->producer;
+  layer->weight_bytes = (int64_t)dq_tensor_bytes(node->inputs[dq_constant_in_8_bits(&study->job, node)]->constant);
 }
 
 static void find_rows(sensitivity_study *study, const dq_cost *cost) {
@@ -237,7 +225,7 @@ static void find_rows(sensitivity_study *study, const dq_cost *cost) {
     const dq_node *node = graph->nodes[n];
     const dq_operator *row = dq_operator_find(node->domain, node->op_type);
     if (!node->mark || !row || row->quantization == DQ_QUANTIZE_SHARE) continue;
-    bool weights = row->quantization == DQ_QUANTIZE_COMPUTE && dq_int8_is_weight(&study->job, node, 1);
+    const bool weights = dq_constant_in_8_bits(&study->job, node) >= 0;
     int result = result_of(study, node->outputs[0]);
     if ((result >= 0 && study->taken[result]) || (result < 0 && !weights)) continue;
     add_row(study, dq_layer_label(node), node->op_type, weights ? node->outputs[0]->index : -1, result,

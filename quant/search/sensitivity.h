@@ -17,7 +17,7 @@ typedef struct dq_sensitivity_effect {
 typedef struct dq_sensitivity_layer {
   const char *label, *op_type; // for an input of the network its name and "Input"
   bool is_input;
-  bool has_weights;                                 // the layer is a product with constant weights
+  bool has_weights;                                 // the layer has a constant in 8 bits (dq_constant_in_8_bits)
   int64_t macs, weight_bytes;                       // multiply-accumulates at batch 1; bytes of the float weights
   dq_sensitivity_effect weights, activations, both; // without weights `activations` and `both` are equal
   // Indices into dq_sensitivity.nodes of the nodes that must all be in float for the result of the layer not to be

@@ -1,0 +1,16 @@
+// The constants of layers in 8 bits and back, as a network with everything else in float reads them.
+#ifndef DQ_QUANT_ROUNDED_CONSTANTS_H
+#define DQ_QUANT_ROUNDED_CONSTANTS_H
+
+#include "quant/int8/stages.h"
+
+// The input of a node of the job's graph that is a constant in 8 bits: the weight of a product, or what is added or
+// multiplied; -1: none.
+int dq_constant_in_8_bits(const dq_int8_job *job, const dq_node *node);
+
+// In a copy of the job's graph the node that computes the value with this index, which has such a constant, reads it
+// put through 8 bits and back: a weight by scales of its own, another operand by the job's parameters. The copy is to
+// be indexed again. DQ_SYSTEM: there is no memory; else as dq_quantize_weight.
+dq_status dq_round_constant(const dq_int8_job *job, dq_graph *copy, int value);
+
+#endif
