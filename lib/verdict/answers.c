@@ -48,8 +48,11 @@ static dq_answers map_answers(const dq_graph *graph, const dq_tensor *tensors, c
   const bool last = input && dq_channels_last(input->rank, input->dims);
   const int axis = last ? map->rank - 1 : 1;
   const bool possible = map->rank > 3 && graph->output_count == 1 && map->dims[axis] > 1;
-  if (!possible || is_picture(graph, tensors, map->dims[axis])) return (dq_answers){0};
-  return (dq_answers){.kind = DQ_ANSWER_POINT, .axis = axis, .guessed = true};
+  if (!possible) return (dq_answers){0};
+  return (dq_answers){.kind = DQ_ANSWER_POINT,
+                      .axis = axis,
+                      .guessed = true,
+                      .picture = is_picture(graph, tensors, map->dims[axis])};
 }
 
 dq_answers dq_answers_of(const dq_graph *graph, const dq_value *output, const dq_tensor *tensors,
@@ -74,6 +77,7 @@ void dq_answers_look(const dq_answers *answers, const dq_tensor *shape, const fl
   static const int64_t MOST = 4096;
   const int axis = answers->axis;
   dq_tensor tensor = *shape;
+  if (axis >= shape->rank || !dq_tensor_count(shape)) return;
   tensor.data = (void *)(uintptr_t)exact; // is read
   const int64_t classes = shape->dims[axis], step = dq_tensor_product(shape, axis + 1, shape->rank);
   const int64_t count = dq_tensor_count(shape) / classes, stride = (count + MOST - 1) / MOST;

@@ -24,6 +24,7 @@ typedef struct dq_answers {
   int64_t answers, equal; // answers that were compared; those that are equal
   float threshold;        // of single scores and masks: 0.5, of arguments of a Sigmoid 0
   bool guessed;           // nothing says that the numbers are scores of classes
+  bool picture;           // guessed, of a map with the channels of a picture that goes in: never such scores
 } dq_answers;
 
 // What answers are called, in the plural: "classes", of guessed ones "maxima"; "" for DQ_ANSWER_NONE. Static text.
@@ -32,12 +33,13 @@ const char *dq_answers_name(const dq_answers *answers);
 // The answers, none yet, of an output of an indexed graph, whose shapes are `tensors` (dq_infer). `compared` is the
 // value whose elements will be added as float32: the output, or the argument of the Softmax or Sigmoid that computes
 // it. Numbers that no Softmax or Sigmoid computes are scores by guess: vectors, and maps that are the only output, as
-// others may be raw heads of a detector, and have not the channels of a picture that the network takes.
+// others may be raw heads of a detector.
 dq_answers dq_answers_of(const dq_graph *graph, const dq_value *output, const dq_tensor *tensors,
                          const dq_value *compared);
 
 // Looks at one output of the float network, elements of `shape` (dq_score_look_add), at 4096 of its answers at most.
-// Where the look says that the numbers are scores of classes, answers are guessed no more.
+// Where the look says that the numbers are scores of classes, answers are guessed no more. An output without elements, or
+// without the dimension of the classes, has no answers.
 void dq_answers_look(const dq_answers *answers, const dq_tensor *shape, const float *exact, dq_score_look *look);
 
 // Adds one output of both networks, as float32 elements of `shape`: that of the kind (dq_answer_kind), with any number

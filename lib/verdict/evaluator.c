@@ -209,7 +209,9 @@ static void settle_answers(dq_evaluator *evaluator) {
     if (output->features || !output->answers.guessed) continue;
     for (int64_t p = 0; p < evaluator->what.pictures; p++)
       dq_answers_look(&output->answers, &output->shape, evaluator->exact[p * evaluator->what.count + o], &look);
-    output->answers.guessed = !labelled && !dq_score_look_is_classes(&look, output->shape.dims[output->answers.axis]);
+    const int64_t classes = output->shape.dims[output->answers.axis];
+    const bool scores = labelled || dq_score_look_is_classes(&look, classes);
+    output->answers.guessed = !scores || output->answers.picture;
   }
 }
 

@@ -134,7 +134,7 @@ KIND(sigmoid_of_a_map, "Sigmoid", 0, 1, DQ_ANSWER_MASK, 1, 1, 1, 8, 8)
 KIND(sigmoid_of_labels, "Sigmoid", 0, 2, DQ_ANSWER_SCORE, 1, 1, 5)
 KIND(sigmoid_of_frames, "Sigmoid", 0, 1, DQ_ANSWER_SCORE, 1, 1, 172, 88)
 KIND(sigmoid_of_one_map_of_rows, "HardSigmoid", 0, 1, DQ_ANSWER_SCORE, 1, 1, 1, 64)
-KIND(a_picture_of_a_picture, "Relu", 0, 1, DQ_ANSWER_NONE, 0, 1, 3, 16, 16)
+KIND(a_picture_of_a_picture, "Relu", 0, 1, DQ_ANSWER_POINT, 1, 1, 3, 16, 16)
 KIND(one_number, "Relu", 0, 1, DQ_ANSWER_NONE, 0, 1, 1)
 KIND(a_vector, "Relu", 0, 3, DQ_ANSWER_CLASS, 1, 2, 7, 1, 1)
 KIND(the_only_map, "Relu", 0, 1, DQ_ANSWER_POINT, 1, 1, 4, 8, 8)
@@ -186,6 +186,25 @@ static void looks_at_points(void **state) {
   assert_true(by_rows.answers == 2 && by_rows.first == 0 && by_rows.varies && fabs(by_rows.share - share) < 1e-12);
 }
 
+static void pictures_are_guessed_for_ever(void **state) {
+  const dq_answers picture = answers_behind(*state, "Relu", 0, 1, 4, (int64_t[]){1, 3, 16, 16});
+  assert_true(picture.guessed && picture.picture);
+}
+
+static void maps_of_more_channels(void **state) {
+  const dq_answers map = answers_behind(*state, "Relu", 0, 1, 4, (int64_t[]){1, 4, 16, 16});
+  assert_true(map.guessed && !map.picture);
+}
+
+static void nothing_to_look_at(void **state) {
+  (void)state;
+  const int64_t none[] = {1, 0, 2, 2}, empty[] = {0, 2, 2, 2}, few[] = {2};
+  const dq_tensor shapes[] = {shape_of(4, none), shape_of(4, empty), shape_of(1, few)};
+  dq_score_look look = {0};
+  for (int i = 0; i < 3; i++) dq_answers_look(&points, &shapes[i], (float[]){1, 2}, &look);
+  assert_int_equal(look.answers, 0);
+}
+
 #define KIND_TEST(name) cmocka_unit_test_setup_teardown(name, network_start, network_end)
 
 int main(void) {
@@ -216,6 +235,9 @@ int main(void) {
       KIND_TEST(boxes_of_a_detector),
       cmocka_unit_test(numbers_that_look_like_scores),
       cmocka_unit_test(looks_at_points),
+      cmocka_unit_test(nothing_to_look_at),
+      KIND_TEST(pictures_are_guessed_for_ever),
+      KIND_TEST(maps_of_more_channels),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
