@@ -49,10 +49,8 @@ static dq_answers map_answers(const dq_graph *graph, const dq_tensor *tensors, c
   const int axis = last ? map->rank - 1 : 1;
   const bool possible = map->rank > 3 && graph->output_count == 1 && map->dims[axis] > 1;
   if (!possible) return (dq_answers){0};
-  return (dq_answers){.kind = DQ_ANSWER_POINT,
-                      .axis = axis,
-                      .guessed = true,
-                      .picture = is_picture(graph, tensors, map->dims[axis])};
+  return (dq_answers){
+      .kind = DQ_ANSWER_POINT, .axis = axis, .guessed = true, .picture = is_picture(graph, tensors, map->dims[axis])};
 }
 
 dq_answers dq_answers_of(const dq_graph *graph, const dq_value *output, const dq_tensor *tensors,

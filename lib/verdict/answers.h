@@ -38,8 +38,8 @@ dq_answers dq_answers_of(const dq_graph *graph, const dq_value *output, const dq
                          const dq_value *compared);
 
 // Looks at one output of the float network, elements of `shape` (dq_score_look_add), at 4096 of its answers at most.
-// Where the look says that the numbers are scores of classes, answers are guessed no more. An output without elements, or
-// without the dimension of the classes, has no answers.
+// Where the look says that the numbers are scores of classes, answers are guessed no more. An output without elements,
+// or without the dimension of the classes, has no answers.
 void dq_answers_look(const dq_answers *answers, const dq_tensor *shape, const float *exact, dq_score_look *look);
 
 // Adds one output of both networks, as float32 elements of `shape`: that of the kind (dq_answer_kind), with any number
