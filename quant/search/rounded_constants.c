@@ -1,11 +1,20 @@
 #include "quant/search/rounded_constants.h"
 
+// One number is the end of its own range, which 8 bits keep.
+static bool is_exact(const dq_tensor *constant) {
+  const float *numbers = constant->data;
+  for (int64_t i = 1; i < dq_tensor_count(constant); i++)
+    if (numbers[i] != numbers[0]) return false;
+  return true;
+}
+
 int dq_constant_in_8_bits(const dq_int8_job *job, const dq_node *node) {
   const dq_operator *row = dq_operator_find(node->domain, node->op_type);
   if (row && row->quantization == DQ_QUANTIZE_COMPUTE) return dq_int8_is_weight(job, node, 1) ? 1 : -1;
   for (int i = 0; row && row->quantization == DQ_QUANTIZE_COMBINE && i < node->input_count; i++) {
     const dq_value *value = dq_node_input(node, i);
-    if (value && dq_is_float_constant(value) && job->choices[value->index].quantized) return i;
+    if (value && dq_is_float_constant(value) && job->choices[value->index].quantized && !is_exact(value->constant))
+      return i;
   }
   return -1;
 }
