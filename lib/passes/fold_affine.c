@@ -201,14 +201,15 @@ static bool is_by_input(const dq_tensor *constant, int64_t inputs) {
 }
 
 dq_node *dq_affine_product(const dq_node *node, dq_product *product) {
-  const int side = is_folded_norm(node, DQ_F32) ? SCALE : constant_operand(node, DQ_F32);
+  const bool norm = is_folded_norm(node, DQ_F32);
+  const int side = norm ? SCALE : constant_operand(node, DQ_F32);
   dq_node *next = side < 0 ? NULL : dq_only_user(node->outputs[0]);
   if (!next || !dq_float_product(next, product) || !dq_product_is_plain(product) || product->stacked ||
       product->kind != DQ_MATRIX_PRODUCT || next->inputs[0] != node->outputs[0] || !node->inputs[side == 0])
     return NULL;
-  const bool norm = side == SCALE && is_folded_norm(node, DQ_F32), gemm = product->at.bias != DQ_NO_INPUT;
-  return (norm && gemm) || (!norm && is_by_input(node->inputs[side]->constant, dq_product_inputs(product))) ? next
-                                                                                                            : NULL;
+  const bool gemm = product->at.bias != DQ_NO_INPUT;
+  const bool fits = norm ? gemm : is_by_input(node->inputs[side]->constant, dq_product_inputs(product));
+  return fits ? next : NULL;
 }
 
 // Where a product adds its bias: itself, or the Add that alone reads its result; *input is the constant's place. NULL:
@@ -293,8 +294,8 @@ dq_status dq_affine_fold_behind(dq_graph *graph, dq_node *node, bool *folded, dq
   const char *weight_name = product->inputs[1]->name;
   DQ_TRY(read_folded(graph, product, 1, weight_name, new[0], error));
   if (biased) DQ_TRY(read_folded(graph, biased, input, old_bias ? old_bias->name : product->name, new[1], error));
-  const int side = is_folded_norm(node, DQ_F32) ? SCALE : constant_operand(node, DQ_F32);
-  dq_value *data = node->inputs[side == 0];
+  const bool second = !is_folded_norm(node, DQ_F32) && constant_operand(node, DQ_F32) == 0;
+  dq_value *data = node->inputs[second];
   for (int u = 0; u < data->user_count; u++)
     if (data->users[u] == node) data->users[u] = product;
   product->inputs[0] = data;

@@ -224,52 +224,56 @@ static double least_sqnr_of(const dq_verdict *verdict, const dq_verdict_part *pa
   return isnan(part->others.low) ? -INFINITY : part->others.low;
 }
 
-// Whether something says that the answers are answers.
-static bool is_known(const dq_answers *answers) { return answers->kind != DQ_ANSWER_NONE && !answers->guessed; }
-
-static double known_agreement_of(const dq_verdict *verdict, const dq_verdict_part *part) {
-  (void)verdict;
-  return is_known(&part->answers) ? dq_answers_agreement(&part->answers) : NAN;
-}
-
-// Whether the answers count for a bound: guessed ones do where there are no others.
-static bool counts(const dq_verdict *verdict, const dq_verdict_part *part) {
-  if (!part->answers.guessed) return is_known(&part->answers);
-  for (int i = 0; i < verdict->count; i++)
-    if (is_known(&verdict->parts[i].answers)) return false;
-  return true;
-}
-
 static double agreement_of(const dq_verdict *verdict, const dq_verdict_part *part) {
-  return counts(verdict, part) ? dq_answers_agreement(&part->answers) : NAN;
+  (void)verdict;
+  return part->answers.kind == DQ_ANSWER_NONE ? NAN : dq_answers_agreement(&part->answers);
 }
 
 static double least_agreement_of(const dq_verdict *verdict, const dq_verdict_part *part) {
-  if (!counts(verdict, part)) return NAN;
+  if (part->answers.kind == DQ_ANSWER_NONE) return NAN;
   return promises_others(verdict) && part->answers.answers ? part->kept.low : dq_answers_agreement(&part->answers);
 }
 
 typedef double figure_function(const dq_verdict *verdict, const dq_verdict_part *part);
 
-// The part with the lowest figure; NULL: none has it.
-static const dq_verdict_part *worst_by(const dq_verdict *verdict, figure_function *figure) {
+// The part with the lowest figure, among all or those whose answers are guessed or not; NULL: none has it.
+enum { GUESSED = 1, KNOWN = 2, ALL = GUESSED | KNOWN };
+static const dq_verdict_part *worst_among(const dq_verdict *verdict, figure_function *figure, int which) {
   const dq_verdict_part *worst = NULL;
   for (int i = 0; i < verdict->count; i++) {
     const dq_verdict_part *part = &verdict->parts[i];
-    if (!isnan(figure(verdict, part)) && (!worst || figure(verdict, part) < figure(verdict, worst))) worst = part;
+    if (!(which & (part->answers.guessed ? GUESSED : KNOWN)) || isnan(figure(verdict, part))) continue;
+    if (!worst || figure(verdict, part) < figure(verdict, worst)) worst = part;
   }
   return worst;
 }
 
+static const dq_verdict_part *worst_by(const dq_verdict *verdict, figure_function *figure) {
+  return worst_among(verdict, figure, ALL);
+}
+
+// Of answers: guessed ones count where there are no others.
+static const dq_verdict_part *worst_answers(const dq_verdict *verdict, figure_function *figure) {
+  const dq_verdict_part *known = worst_among(verdict, figure, KNOWN);
+  return known ? known : worst_among(verdict, figure, GUESSED);
+}
+
+static double figure_of(const dq_verdict *verdict, const dq_verdict_part *part, figure_function *figure) {
+  return part ? figure(verdict, part) : NAN;
+}
+
 static double lowest(const dq_verdict *verdict, figure_function *figure) {
-  const dq_verdict_part *worst = worst_by(verdict, figure);
-  return worst ? figure(verdict, worst) : NAN;
+  return figure_of(verdict, worst_by(verdict, figure), figure);
 }
 
 double dq_verdict_sqnr(const dq_verdict *verdict) { return lowest(verdict, sqnr_of); }
 double dq_verdict_least_sqnr(const dq_verdict *verdict) { return lowest(verdict, least_sqnr_of); }
-double dq_verdict_agreement(const dq_verdict *verdict) { return lowest(verdict, agreement_of); }
-double dq_verdict_least_agreement(const dq_verdict *verdict) { return lowest(verdict, least_agreement_of); }
+double dq_verdict_agreement(const dq_verdict *verdict) {
+  return figure_of(verdict, worst_answers(verdict, agreement_of), agreement_of);
+}
+double dq_verdict_least_agreement(const dq_verdict *verdict) {
+  return figure_of(verdict, worst_answers(verdict, least_agreement_of), least_agreement_of);
+}
 
 double dq_verdict_sequences(const dq_verdict *verdict) {
   double lowest = NAN;
@@ -285,8 +289,9 @@ bool dq_verdict_is_doubtful(const dq_verdict *verdict) { return dq_verdict_sqnr(
 bool dq_verdict_loses_sequences(const dq_verdict *verdict) { return dq_verdict_sequences(verdict) < SEQUENCES; }
 
 bool dq_verdict_is_ruinous(const dq_verdict *verdict) {
+  const dq_verdict_part *known = worst_among(verdict, agreement_of, KNOWN);
   return dq_verdict_sqnr(verdict) < dq_ruinous_bounds.sqnr ||
-         (dq_verdict_is_doubtful(verdict) && lowest(verdict, known_agreement_of) < dq_ruinous_bounds.agreement);
+         (dq_verdict_is_doubtful(verdict) && figure_of(verdict, known, agreement_of) < dq_ruinous_bounds.agreement);
 }
 
 // With a bound of -INFINITY a figure that is not known (NAN) will do as well.
@@ -361,7 +366,7 @@ static dq_status fail_sqnr(const dq_verdict *verdict, const dq_verdict_bounds *b
 
 static dq_status fail_agreement(const dq_verdict *verdict, const dq_verdict_bounds *bounds, const char *path,
                                 dq_error *error) {
-  const dq_verdict_part *part = worst_by(verdict, least_agreement_of);
+  const dq_verdict_part *part = worst_answers(verdict, least_agreement_of);
   if (!part)
     return dq_fail(error, DQ_UNSUPPORTED,
                    "%s: no output stands for classes, sequences, points, a mask or known boxes, which %s needs", path,
@@ -421,7 +426,7 @@ static const char *describe_sqnr(const dq_verdict *verdict, const dq_verdict_par
 const char *dq_verdict_text(const dq_verdict *verdict, char *text, size_t size) {
   static const char *const of[] = {" that nothing was fitted to,", " that the conversion was fitted to,", "",
                                    " of noise"};
-  const dq_verdict_part *part = worst_by(verdict, sqnr_of), *answers = worst_by(verdict, known_agreement_of);
+  const dq_verdict_part *part = worst_by(verdict, sqnr_of), *answers = worst_among(verdict, agreement_of, KNOWN);
   char name[300], sqnr[160], kept[160] = "", others[60];
   if (!part) return snprintf(text, size, "No output was compared."), text;
   if (answers)

@@ -135,15 +135,19 @@ static bool are_equal(const dq_tensor *a, const dq_tensor *b) {
   return dq_tensor_same_shape(a, b) && a->type == b->type && !memcmp(a->data, b->data, dq_tensor_bytes(a));
 }
 
-// Weights as they stand in the file, by a hash of their integers; `size`, a power of 2, is above their number.
+// Widely shared weights as they stand in the file, by a hash of their integers; `size` is above the number of products
+// that read them.
 typedef struct stored_weights {
   stored_constant *places;
   uint64_t size;
 } stored_weights;
 
-static dq_status open_weights(dq_int8_job *job, int products, stored_weights *weights) {
+static dq_status open_weights(dq_int8_job *job, stored_weights *weights) {
   weights->size = 1;
-  while (weights->size <= (uint64_t)products) weights->size *= 2;
+  for (int n = 0; n < job->graph->node_count; n++) {
+    const dq_node *node = job->graph->nodes[n];
+    weights->size += dq_int8_is_weight(job, node, 1) && dq_is_widely_shared(node->inputs[1]);
+  }
   weights->places = DQ_NEW_ARRAY(job->arena, weights->size, stored_constant);
   return weights->places ? DQ_OK : no_memory(job);
 }
@@ -206,7 +210,7 @@ static dq_status quantize_products(dq_int8_job *job) {
   dq_node **nodes = dq_arena_copy(job->arena, graph->nodes, (size_t)count * sizeof *nodes);
   stored_weights all;
   if (!nodes) return no_memory(job);
-  DQ_TRY(open_weights(job, count, &all));
+  DQ_TRY(open_weights(job, &all));
   for (int n = 0; n < count; n++) {
     const dq_operator *row = dq_operator_find(nodes[n]->domain, nodes[n]->op_type);
     if (!nodes[n]->mark || row->quantization != DQ_QUANTIZE_COMPUTE || !dq_int8_is_weight(job, nodes[n], 1)) continue;

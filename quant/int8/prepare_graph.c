@@ -8,16 +8,23 @@
 #include "quant/rewrite/conv_to_gemm.h"
 #include "quant/rewrite/function_numbers.h"
 #include "quant/rewrite/pad_pools.h"
+#include "quant/rewrite/private_constant.h"
 #include "quant/rewrite/written_functions.h"
+
+// A weight that many products share would get a copy for each.
+static dq_status fold_behind(dq_graph *graph, dq_node *node, dq_error *error) {
+  dq_product product;
+  bool folded;
+  const dq_node *next = node->removed ? NULL : dq_affine_product(node, &product);
+  return next && !dq_is_widely_shared(next->inputs[1]) ? dq_affine_fold_behind(graph, node, &folded, error) : DQ_OK;
+}
 
 static dq_status fold_affine(dq_graph *graph, dq_error *error) {
   for (int n = 0; n < graph->node_count; n++) {
     dq_node *convolution = dq_affine_convolution(graph->nodes[n]);
     if (convolution) DQ_TRY(dq_affine_fold(graph, convolution, graph->nodes[n], error));
   }
-  bool folded;
-  for (int n = graph->node_count - 1; n >= 0; n--)
-    if (!graph->nodes[n]->removed) DQ_TRY(dq_affine_fold_behind(graph, graph->nodes[n], &folded, error));
+  for (int n = graph->node_count - 1; n >= 0; n--) DQ_TRY(fold_behind(graph, graph->nodes[n], error));
   return dq_graph_index(graph, false, error);
 }
 

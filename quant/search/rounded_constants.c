@@ -1,6 +1,6 @@
 #include "quant/search/rounded_constants.h"
 
-// One number is the end of its own range, which 8 bits keep.
+// Whether all elements are the same number: the end of its range, which 8 bits keep.
 static bool is_exact(const dq_tensor *constant) {
   const float *numbers = constant->data;
   for (int64_t i = 1; i < dq_tensor_count(constant); i++)

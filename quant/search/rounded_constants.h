@@ -4,8 +4,8 @@
 
 #include "quant/int8/stages.h"
 
-// The input of a node of the job's graph that is a constant in 8 bits: the weight of a product, or what is added or
-// multiplied where it is more than one number over and over, which loses nothing; -1: none.
+// The input of a node of the job's graph that is a constant in 8 bits: the weight of a product, or an operand of an
+// addition or multiplication whose elements differ (8 bits keep a single number); -1: none.
 int dq_constant_in_8_bits(const dq_int8_job *job, const dq_node *node);
 
 // In a copy of the job's graph the node that computes the value with this index, which has such a constant, reads it

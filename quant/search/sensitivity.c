@@ -33,8 +33,8 @@ typedef struct sensitivity_study {
   dq_tensor **kept;        // outputs of the network as it is on the picture
   dq_output_error *errors; // by output, of the last run
   int64_t *labels;         // by picture; NULL: none
-  bool is_softmax;         // output 0 is shares of classes or their arguments
-  dq_score_look look;      // at the vectors of output 0
+  bool is_softmax;         // the first output is shares of classes or their arguments
+  dq_score_look look;      // at the vectors of the first output
   int64_t classes;         // their length; 0: it has none
   int64_t picture, done, total;
 } sensitivity_study;
@@ -358,9 +358,21 @@ static dq_status find_around(sensitivity_study *study, const dq_cost *cost, dq_a
 
 // ---- All of it ----
 
+static void list_outputs(sensitivity_study *study) {
+  dq_graph *graph = study->job.graph;
+  for (int o = 0; o < graph->output_count; o++) {
+    const dq_tensor *tensor = &study->job.tensors[graph->outputs[o]->index];
+    if (!graph->outputs[o]->producer || tensor->type != DQ_F32 || tensor->rank < 0) continue;
+    if (!study->output_count) study->is_softmax = dq_is_softmax(graph->outputs[o]);
+    study->sorted[study->output_count] = dq_has_sorted_rows(graph->outputs[o], tensor);
+    study->outputs[study->output_count++] = o;
+  }
+  dq_show_arguments(graph, dq_saturating_functions);
+}
+
 static dq_status allocate(sensitivity_study *study) {
   dq_arena *arena = study->job.arena;
-  dq_graph *graph = study->job.graph;
+  const dq_graph *graph = study->job.graph;
   int rows = graph->node_count + graph->input_count;
   study->sites = DQ_NEW_ARRAY(arena, rows, site);
   study->taken = DQ_NEW_ARRAY(arena, graph->value_count, bool);
@@ -372,14 +384,7 @@ static dq_status allocate(sensitivity_study *study) {
   if (!study->sites || !study->taken || !study->outputs || !study->sorted || !study->matched || !study->kept ||
       !study->errors)
     return no_memory(study);
-  study->is_softmax = graph->output_count && dq_is_softmax(graph->outputs[0]);
-  dq_show_arguments(graph, dq_saturating_functions);
-  for (int o = 0; o < graph->output_count; o++) {
-    const dq_tensor *tensor = &study->job.tensors[graph->outputs[o]->index];
-    if (!graph->outputs[o]->producer || tensor->type != DQ_F32 || tensor->rank < 0) continue;
-    study->sorted[study->output_count] = dq_has_sorted_rows(graph->outputs[o], tensor);
-    study->outputs[study->output_count++] = o;
-  }
+  list_outputs(study);
   return DQ_OK;
 }
 

@@ -264,6 +264,16 @@ static void npy_arrays(void **state) {
   dq_arena_free(arena);
 }
 
+// One picture, brought to one channel of a size.
+static dq_data *open_one(const char *picture, const char *preprocess, int height, int width) {
+  dq_data *data;
+  const dq_tensor input = {.rank = 4, .dims = {1, 1, height, width}};
+  folder_put_text("list.txt", picture);
+  assert_int_equal(folder_open(&data, (dq_data_options){.spec = "list.txt", .preprocess = preprocess}), DQ_OK);
+  assert_int_equal(dq_data_set_shape(data, &input, &folder_error), DQ_OK);
+  return data;
+}
+
 // Where a picture of 8 x 4 or 7 x 4 pixels lies: shares of the input for the picture's sides, and its place in shares
 // of the input. fit=crop takes the shorter side, 4, to 3, the larger side of the input: 6 x 3, of which 3 x 2 are
 // taken.
@@ -291,14 +301,9 @@ static void placements(void **state) {
   folder_put("7.pgm", bytes, sizeof bytes - 4);
   folder_put("5.pgm", "P5 5 2 255\n\0\0\0\0\0\0\0\0\0", 11 + 10);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    dq_data *data;
+    dq_data *data = open_one(cases[i].picture, cases[i].preprocess, cases[i].height, cases[i].width);
     dq_sample_info info;
     float values[64];
-    folder_put_text("list.txt", cases[i].picture);
-    assert_int_equal(folder_open(&data, (dq_data_options){.spec = "list.txt", .preprocess = cases[i].preprocess}),
-                     DQ_OK);
-    const dq_tensor input = {.rank = 4, .dims = {1, 1, cases[i].height, cases[i].width}};
-    assert_int_equal(dq_data_set_shape(data, &input, &folder_error), DQ_OK);
     assert_int_equal(dq_data_read(data, 0, values, &info, &folder_error), DQ_OK);
     const dq_view *view = &cases[i].view, *found = &info.view;
     double distance = fabs(found->scale_x - view->scale_x) + fabs(found->scale_y - view->scale_y) +
@@ -336,13 +341,8 @@ static void windows_of_odd_rests(void **state) {
   folder_put("wide.pgm", wide, sizeof wide);
   folder_put("high.pgm", high, sizeof high);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    dq_data *data;
+    dq_data *data = open_one(cases[i].picture, cases[i].preprocess, cases[i].height, cases[i].width);
     float values[64];
-    folder_put_text("list.txt", cases[i].picture);
-    assert_int_equal(folder_open(&data, (dq_data_options){.spec = "list.txt", .preprocess = cases[i].preprocess}),
-                     DQ_OK);
-    const dq_tensor input = {.rank = 4, .dims = {1, 1, cases[i].height, cases[i].width}};
-    assert_int_equal(dq_data_set_shape(data, &input, &folder_error), DQ_OK);
     assert_int_equal(dq_data_read(data, 0, values, NULL, &folder_error), DQ_OK);
     for (int y = 0; y < cases[i].height; y++)
       for (int x = 0; x < cases[i].width; x++) {

@@ -105,42 +105,44 @@ static void one_convolution(void **state) {
   dq_context_deinit(&context);
 }
 
-// A Sigmoid behind y: what the weight costs is what it costs at y, 1.3 and 0.5, as above.
-static void in_front_of_a_sigmoid(void **state) {
-  (void)state;
+// Measures a graph on the two pictures, with ranges by minmax, and looks at the layer `label`, then frees all.
+static void look_at(dq_graph *graph, const char *label, double sqnr_of_weights) {
   dq_context context;
   dq_context_init(&context, 1, ~0u, NULL);
   dq_data *data = open_data("two:", &context);
-  dq_graph *graph = make_graph(0.3f, false);
   dq_arena *arena = dq_arena_new(0);
-  dq_value *y = graph->outputs[0], *share = dq_graph_add_value(graph, "share");
-  dq_graph_add_node(graph, 1, "Sigmoid", "sigmoid", 1, &y, 1, &share);
-  y->is_output = false, share->is_output = true, graph->outputs[0] = share;
-  assert_int_equal(dq_graph_index(graph, true, NULL), DQ_OK);
   dq_int8_options int8 = dq_int8_defaults();
   int8.method = dq_observer_find("minmax");
   dq_sensitivity found;
   const dq_sensitivity_options options = {.int8 = &int8};
+  assert_int_equal(dq_graph_index(graph, true, NULL), DQ_OK);
   assert_int_equal(dq_sensitivity_measure(&found, graph, data, &options, &context, arena, NULL), DQ_OK);
-  assert_string_equal(found.layers[1].label, "conv");
-  const double signal = 1.3 * 1.3 + 0.5 * 0.5, of_weight = 0.3 - 38 / 127.0;
-  assert_float_equal(dq_comparison_sqnr(&found.layers[1].weights.outputs), decibels(signal, of_weight * of_weight),
-                     0.01);
+  const dq_sensitivity_layer *layer = found.layers;
+  while (strcmp(layer->label, label)) layer++;
+  assert_int_equal(layer->weight_bytes, 8);
+  assert_float_equal(dq_comparison_sqnr(&layer->weights.outputs), sqnr_of_weights, 0.01);
   dq_arena_free(arena);
   dq_graph_free(graph);
   dq_data_free(data);
   dq_context_deinit(&context);
 }
 
+// A Sigmoid behind y: what the weight costs is what it costs at y, 1.3 and 0.5, as above.
+static void in_front_of_a_sigmoid(void **state) {
+  (void)state;
+  dq_graph *graph = make_graph(0.3f, false);
+  dq_value *y = graph->outputs[0], *share = dq_graph_add_value(graph, "share");
+  dq_graph_add_node(graph, 1, "Sigmoid", "sigmoid", 1, &y, 1, &share);
+  y->is_output = false, share->is_output = true, graph->outputs[0] = share;
+  const double of_weight = 0.3 - 38 / 127.0;
+  look_at(graph, "conv", decibels(1.3 * 1.3 + 0.5 * 0.5, of_weight * of_weight));
+}
+
 // A copy of x, its Relu times (1, 0.3), and the sum of both channels: 1.3 and 0.5. The constants have the range 0 to 1:
 // 0.3 is 76.5 steps of 1/255 and becomes 76, an even number.
 static void constants_of_a_multiplication(void **state) {
   (void)state;
-  dq_context context;
-  dq_context_init(&context, 1, ~0u, NULL);
-  dq_data *data = open_data("two:", &context);
   dq_graph *graph = make_graph(1, true);
-  dq_arena *arena = dq_arena_new(0);
   dq_tensor *by = dq_tensor_new(graph->arena, DQ_F32, 4, (int64_t[]){1, 2, 1, 1});
   ((float *)by->data)[0] = 1, ((float *)by->data)[1] = 0.3f;
   dq_value *h = dq_graph_find(graph, "h"), *r = dq_graph_add_value(graph, "r"), *m = dq_graph_add_value(graph, "m"),
@@ -148,21 +150,8 @@ static void constants_of_a_multiplication(void **state) {
   dq_graph_find(graph, "y")->producer->inputs[0] = m;
   dq_graph_add_node(graph, 1, "Relu", "relu", 1, &h, 1, &r);
   dq_graph_add_node(graph, 2, "Mul", "multiply", 2, factors, 1, &m);
-  assert_int_equal(dq_graph_index(graph, true, NULL), DQ_OK);
-  dq_int8_options int8 = dq_int8_defaults();
-  int8.method = dq_observer_find("minmax");
-  dq_sensitivity found;
-  const dq_sensitivity_options options = {.int8 = &int8};
-  assert_int_equal(dq_sensitivity_measure(&found, graph, data, &options, &context, arena, NULL), DQ_OK);
-  const dq_sensitivity_layer *layer = found.layers;
-  while (strcmp(layer->label, "multiply")) layer++;
-  const double signal = 1.3 * 1.3 + 0.5 * 0.5, noise = 0.3 - 76 / 255.0;
-  assert_float_equal(dq_comparison_sqnr(&layer->weights.outputs), decibels(signal, noise * noise), 0.01);
-  assert_int_equal(layer->weight_bytes, 8);
-  dq_arena_free(arena);
-  dq_graph_free(graph);
-  dq_data_free(data);
-  dq_context_deinit(&context);
+  const double noise = 0.3 - 76 / 255.0;
+  look_at(graph, "multiply", decibels(1.3 * 1.3 + 0.5 * 0.5, noise * noise));
 }
 
 // y is 0.9 and 0.31. The input and its copy have the range 0 to 100 and round them to 2 and 1 steps of 100 / 255, 0.784
