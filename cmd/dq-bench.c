@@ -37,9 +37,8 @@ static const dq_option rows[] = {
      .value = "N",
      .minimum = 1,
      .maximum = 1000000,
-     .preset = "50",
      DQ_INTO(bench_options, runs),
-     .help = "runs of each model that are measured"},
+     .help = "runs of each model that are measured (default: 50, of models that run in less than 1 ms 100)"},
     {.name = "blocks",
      .type = DQ_OPTION_INT,
      .value = "N",
@@ -163,7 +162,7 @@ static const dq_column run_columns[] = {
 };
 static const dq_table_layout run_layout = {"run", NULL, run_columns, DQ_COUNT(run_columns), true};
 
-enum { TIMELINE_RUNS = 3 };
+enum { RUNS = 50, QUICK_RUNS = 100, TIMELINE_RUNS = 3 };
 
 typedef struct bench {
   const bench_options *options;
@@ -338,7 +337,8 @@ static dq_status list_subjects(bench *b, dq_arena *arena, dq_error *error) {
 static dq_status measure(const bench_options *options, const dq_context *context, dq_arena *arena, dq_error *error) {
   bench b = {.options = options};
   DQ_TRY(list_subjects(&b, arena, error));
-  dq_bench_options settings = {.turns = {.rounds = options->runs,
+  dq_bench_options settings = {.turns = {.rounds = options->runs ? options->runs : RUNS,
+                                         .quick = options->runs ? 0 : QUICK_RUNS,
                                          .warmup = options->warmup,
                                          .blocks = options->blocks,
                                          .time_limit = options->time_limit},

@@ -45,8 +45,9 @@ static dq_status open_model(dq_bench_model *model, const dq_bench_subject *subje
   if (status == DQ_OK) status = dq_feed_make(&model->inputs, model->session.plan, context, arena, error);
   if (status != DQ_OK) return dq_error_prefix(error, status, "%s", subject->path);
   model->macs = cost.macs_complete ? cost.macs : -1;
-  model->times = DQ_NEW_ARRAY(arena, options->turns.rounds, double);
-  return model->times ? DQ_OK : dq_fail_memory(error, (size_t)options->turns.rounds * sizeof(double));
+  const int64_t rounds = dq_block_rounds(&options->turns);
+  model->times = DQ_NEW_ARRAY(arena, rounds, double);
+  return model->times ? DQ_OK : dq_fail_memory(error, (size_t)rounds * sizeof(double));
 }
 
 static dq_status run_turns(dq_bench_model *models, int count, const dq_bench_options *options, dq_blocks *made,

@@ -12,7 +12,8 @@ typedef struct turns {
   dq_timed_plan *plans;
   int count;
   const dq_block_options *options;
-  double start; // dq_seconds() when the warm-up had ended
+  int64_t rounds; // to make
+  double start;   // dq_seconds() when the warm-up had ended
   const dq_context *context;
   dq_error *error;
 } turns;
@@ -21,6 +22,8 @@ int64_t dq_block_count(int64_t rounds) {
   enum { ROUNDS = 2, LEAST = 12, MOST = 100 };
   return dq_min_i64(dq_max_i64(LEAST, dq_min_i64(rounds / ROUNDS, MOST)), rounds);
 }
+
+int64_t dq_block_rounds(const dq_block_options *options) { return dq_max_i64(options->rounds, options->quick); }
 
 int dq_plan_in_turn(int count, int64_t block, int turn) {
   int first = (int)(block % count);
@@ -55,7 +58,7 @@ static dq_status run_round(const turns *t, int64_t block, int64_t round) {
 }
 
 static void report_progress(const turns *t, int64_t round) {
-  dq_progress(t->context, "timing", t->options->warmup + round + 1, t->options->warmup + t->options->rounds);
+  dq_progress(t->context, "timing", t->options->warmup + round + 1, t->options->warmup + t->rounds);
 }
 
 static dq_status warm_up(const turns *t) {
@@ -64,6 +67,17 @@ static dq_status warm_up(const turns *t) {
     report_progress(t, round);
   }
   return DQ_OK;
+}
+
+// After the warm-up.
+static int64_t choose_rounds(const turns *t) {
+  bool are_quick = t->options->quick && t->options->warmup;
+  for (int p = 0; p < t->count && are_quick; p++) are_quick = t->plans[p].least[0] < DQ_QUICK_RUN;
+  return are_quick ? t->options->quick : t->options->rounds;
+}
+
+static int64_t choose_blocks(const dq_block_options *options, int64_t rounds) {
+  return dq_min_i64(options->blocks ? options->blocks : dq_block_count(rounds), rounds);
 }
 
 // The first run touches memory that was never used; what later ones still gain matters where runs are short.
@@ -95,7 +109,7 @@ static bool is_over(const turns *t, double share) {
 }
 
 static dq_status run_block(const turns *t, int64_t block, int64_t blocks) {
-  int64_t *rounds = &t->made->rounds, begin = *rounds, end = (block + 1) * t->options->rounds / blocks;
+  int64_t *rounds = &t->made->rounds, begin = *rounds, end = (block + 1) * t->rounds / blocks;
   while (*rounds < end && (*rounds == begin || !is_over(t, (double)(block + 1) / (double)blocks))) {
     DQ_TRY(run_round(t, block, *rounds));
     report_progress(t, (*rounds)++);
@@ -108,14 +122,16 @@ dq_status dq_blocks_run(dq_blocks *made, dq_timed_plan *plans, int count, const 
                         const dq_context *context, dq_arena *arena, dq_error *error) {
   enum { PURPOSE = 3 }; // of random numbers
   turns t = {.made = made, .plans = plans, .count = count, .options = options, .context = context, .error = error};
-  int64_t wanted = options->blocks ? options->blocks : dq_block_count(options->rounds);
-  const int64_t blocks = dq_min_i64(wanted, options->rounds);
+  t.rounds = options->rounds;
+  const int64_t most = choose_blocks(options, dq_block_rounds(options));
   dq_random places = dq_random_start(context->seed, PURPOSE);
   *made = (dq_blocks){0};
   for (int p = 0; p < count; p++)
-    if (!(plans[p].least = DQ_NEW_ARRAY(arena, blocks, double)))
-      return dq_fail_memory(error, (size_t)blocks * sizeof(double));
+    if (!(plans[p].least = DQ_NEW_ARRAY(arena, most, double)))
+      return dq_fail_memory(error, (size_t)most * sizeof(double));
   DQ_TRY(warm_up(&t));
+  t.rounds = choose_rounds(&t);
+  const int64_t blocks = choose_blocks(options, t.rounds);
   t.start = dq_seconds();
   DQ_TRY(run_block(&t, 0, blocks));
   for (int64_t block = 1; block < blocks && (block < options->fewest || !is_over(&t, 1)); block++) {

@@ -15,23 +15,29 @@ typedef struct dq_timed_plan {
   dq_session *session;               // with a plan, which is bound again; the last one stays
   const dq_session_options *options; // as in dq_session_bind_again; NULL: none
   dq_tensor *const *inputs;          // of dq_feed_make
-  double *times;                     // [rounds]: receives the seconds of each, 1e-9 at least
+  double *times;                     // [dq_block_rounds]: receives the seconds of each, 1e-9 at least
   double first;                      // receives the seconds of the first run of all
   double *least; // receives the least seconds in each block, runs of its warm-up included, in an array [blocks]
 } dq_timed_plan;
 
 typedef struct dq_block_options {
   int64_t rounds;    // that are measured, >= 1; a round runs each plan once
+  int64_t quick;     // that are measured in their place where the warm-up saw each plan run in DQ_QUICK_RUN; 0: rounds
   int64_t warmup;    // rounds before the first block; before another one up to as many, but one when it takes 5 ms
   int64_t blocks;    // 0: dq_block_count; no more than rounds are made
   int64_t fewest;    // blocks that are made whatever the time limit is, of one round at least; 0: one
   double time_limit; // seconds for all blocks, each of which has an equal share; 0: none
 } dq_block_options;
 
+#define DQ_QUICK_RUN 0.001 // seconds: the bound of short runs, a choice
+
 // What was made.
 typedef struct dq_blocks {
   int64_t rounds, count; // that are measured; blocks
 } dq_blocks;
+
+// The most rounds that these options ask for.
+int64_t dq_block_rounds(const dq_block_options *options);
 
 // The blocks of so many rounds: one for every two of them, at least 12 and at most 100, but no more than rounds.
 int64_t dq_block_count(int64_t rounds);

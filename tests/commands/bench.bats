@@ -44,6 +44,14 @@ load common
   has "option '--blocks': '0' is out of range"
 }
 
+@test "short runs are 100, of which 50 would tell less, and --runs holds" {
+  for runs in "" "--runs 50" "--warmup 0"; do
+    gives 0 dq-bench "$models/small.onnx" $runs --json a.json
+    grep -oE '"runs": [0-9]+' a.json >>runs
+  done
+  [ "$(tr -dc '0-9\n' <runs | xargs)" = "100 50 50" ]
+}
+
 @test "notes are told once, however many blocks there are" {
   gives 0 dq-bench "$models/small.onnx" --runs 24 --conv depthwise
   [ "$(grep -c 'do not fit the algorithm asked for' <<<"$stderr")" -eq 1 ]

@@ -338,6 +338,29 @@ static void rounds_bound_blocks(void **state) {
   assert_int_equal(made.rounds, 5);
 }
 
+// A warm-up of short runs, which those of the small network are, asks for `quick` rounds; without one nothing is known.
+static void short_runs_are_more(void **state) {
+  (void)state;
+  static const struct {
+    dq_block_options options;
+    int64_t rounds, blocks;
+  } cases[] = {{{.rounds = 6, .quick = 30, .warmup = 3}, 30, 15},
+               {{.rounds = 6, .quick = 30, .warmup = 3, .blocks = 8}, 30, 8},
+               {{.rounds = 6, .quick = 30}, 6, 6},
+               {{.rounds = 6, .warmup = 3}, 6, 6}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    watch w = {0};
+    dq_blocks made;
+    double times[2][64] = {{0}};
+    assert_int_equal(run_watched(&w, &cases[i].options, &made, times), DQ_OK);
+    assert_int_equal(made.rounds, cases[i].rounds);
+    assert_int_equal(made.count, cases[i].blocks);
+    assert_int_equal(w.total, cases[i].options.warmup + cases[i].rounds);
+  }
+  assert_int_equal(dq_block_rounds(&cases[0].options), 30);
+  assert_int_equal(dq_block_rounds(&cases[3].options), 6);
+}
+
 // With a time that is over at once there is one round in each of the blocks that have to be.
 static void time_ends_blocks(void **state) {
   (void)state;
@@ -377,6 +400,7 @@ int main(void) {
       cmocka_unit_test(places_are_drawn),
       cmocka_unit_test(one_block_stays),
       cmocka_unit_test(rounds_bound_blocks),
+      cmocka_unit_test(short_runs_are_more),
       cmocka_unit_test(time_ends_blocks),
       cmocka_unit_test(stopped_in_a_block),
   };
