@@ -172,7 +172,8 @@ static const dq_option rows[] = {
          "holds the bound, choices with less in float are tried that have the least noise for it. Products stay in "
          "float16, others in float32. Without labels D bounds the percentage of answers that differ from those in "
          "float. --save-precision keeps the answer, --precision replays it. Exit status 1 when the bound cannot be "
-         "held; the model that loses least is written. --time-limit ends the search with the best so far."},
+         "held; the model that loses least is written. A note tells how much other pictures may lose, and how many "
+         "would show whether D holds for them. --time-limit ends the search with the best so far."},
     DQ_ROW_MIN_SQNR(
         dq_int8_arguments, bounds.sqnr, .group = "Quantization",
         .help = "leave layers in float until every part of an output has an SQNR of D dB on other pictures (the "

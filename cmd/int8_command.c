@@ -161,8 +161,9 @@ static dq_status finish(work *w, dq_error *error) {
   if (hook == DQ_OK || hook == DQ_CONDITION) DQ_TRY(measure(w, retrained ? path : NULL, error)); // also a failed hook's
   if (hook != DQ_OK) return *error = reason, hook;
   if (judged) DQ_TRY(check(w, retrained, path, error));
-  bool bounded = dq_option_given(w->options, "max-drop");
-  return bounded ? dq_accuracy_check_drop(&w->check, w->options->max_drop, path, error) : DQ_OK;
+  if (!dq_option_given(w->options, "max-drop")) return DQ_OK;
+  dq_accuracy_check_others(&w->check, &w->check.after, w->options->max_drop, w->context);
+  return dq_accuracy_check_drop(&w->check, w->options->max_drop, path, error);
 }
 
 static dq_status write_all(work *w, dq_error *error) {

@@ -143,6 +143,7 @@ static dq_status report_search(work *w, const dq_tucker_report *report, const dq
   DQ_TRY(report_all(w, report, error));
   dq_message(w->context, DQ_NOTE, "%s %.2f, %.1f %% fewer multiply-accumulates cost %.2f points", figure->name,
              figure->value, found->removed, found->drop);
+  dq_accuracy_check_others(&w->check, &found->after, w->options->max_drop, w->context);
   if (!found->complete)
     dq_message(w->context, DQ_WARNING, "the time limit ended the search after %d trials; --resume continues it",
                found->trials);

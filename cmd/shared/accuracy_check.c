@@ -1,6 +1,10 @@
 #include "cmd/shared/accuracy_check.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "lib/verdict/drop_bound.h"
 
 dq_status dq_accuracy_check_open(dq_accuracy_check *check, dq_data *data, const dq_data_arguments *arguments,
                                  const dq_eval_arguments *eval, const dq_common_options *common,
@@ -61,4 +65,23 @@ dq_status dq_accuracy_check_drop(const dq_accuracy_check *check, double most, co
           drop, most);
   dq_error_hint(error, "%s is written all the same", path);
   return DQ_CONDITION;
+}
+
+void dq_accuracy_check_others(const dq_accuracy_check *check, const dq_result *after, double most,
+                              const dq_context *context) {
+  const dq_result *before = &check->before;
+  if (!before->count || !after->count || dq_accuracy_drop(before, after) > most + 1e-9) return;
+  const char *figure = before->figures[0].name;
+  const dq_drop_bound bound = dq_drop_bound_of(before, after, most);
+  char wanted[60] = "";
+  if (bound.high > most && bound.pictures < 1e9)
+    snprintf(wanted, sizeof wanted, "; some %.0f pictures would tell", ceil(bound.pictures));
+  if (isnan(bound.high))
+    dq_message(context, DQ_NOTE, "--max-drop: what %s loses on other pictures is not known, as it has no interval%s",
+               figure, after->pictures < DQ_RESULT_PARTS ? " with so few pictures" : "");
+  else
+    dq_message(context, DQ_NOTE,
+               "--max-drop: on pictures other than these %" PRId64 " %s loses at most %.3g points (upper end of the "
+               "95 %% interval), %s than %.4g%s",
+               after->pictures, figure, bound.high, bound.high > most ? "which is more" : "no more", most, wanted);
 }

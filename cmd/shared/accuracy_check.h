@@ -39,5 +39,10 @@ dq_status dq_accuracy_check_after(dq_accuracy_check *check, const dq_graph *grap
 // DQ_CONDITION: the first figure fell by more than `most` percentage points. `path` is that of the converted model,
 // which the hint names.
 dq_status dq_accuracy_check_drop(const dq_accuracy_check *check, double most, const char *path, dq_error *error);
+// Reports, where the first figure fell by no more than `most` percentage points (dq_accuracy_check_drop), how much
+// other pictures may lose, and where that may be more how many pictures would tell (dq_drop_bound_of). `after`: of the
+// answer.
+void dq_accuracy_check_others(const dq_accuracy_check *check, const dq_result *after, double most,
+                              const dq_context *context);
 
 #endif

@@ -93,6 +93,7 @@ static dq_status run_pictures(accuracy_job *job, const dq_graph *graph, const dq
   DQ_TRY(check_batch(job, error));
   if (!strcmp(dq_task_name(job->task), "none")) return DQ_OK;
   const dq_picture_range range = pictures_of(job);
+  dq_task_begin_at(job->task, range.first);
   return dq_runner_each(&job->runner, &range, add_pictures, job, error);
 }
 

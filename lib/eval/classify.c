@@ -7,7 +7,7 @@
 
 typedef struct classification {
   int64_t classes;
-  dq_top top;
+  dq_top parts[DQ_RESULT_PARTS]; // as in dq_result.without
 } classification;
 
 void dq_top_add(dq_top *top, const double *scores, int64_t classes, int64_t label) {
@@ -47,24 +47,41 @@ static dq_status add_classify(dq_task *task, const dq_tensor *const *outputs, in
                    "label %" PRId64 ", but the model has %" PRId64 " outputs; expected a label below that", info->label,
                    state->classes);
   DQ_TRY(dq_item_values(&scores, outputs[0], item, state->classes, error));
-  dq_top_add(&state->top, scores, state->classes, info->label);
+  dq_top_add(&state->parts[(task->first + task->pictures) % DQ_RESULT_PARTS], scores, state->classes, info->label);
   free(scores);
   return DQ_OK;
 }
 
+static dq_top sum_parts(const dq_top *parts) {
+  dq_top sum = {0};
+  for (int p = 0; p < DQ_RESULT_PARTS; p++)
+    sum.pictures += parts[p].pictures, sum.first += parts[p].first, sum.five += parts[p].five;
+  return sum;
+}
+
+static double percent_of(int64_t right, int64_t pictures) {
+  return pictures ? 100.0 * (double)right / (double)pictures : 0;
+}
+
 static dq_status result_classify(dq_task *task, dq_result *result, dq_error *error) {
   const classification *state = task->state;
-  double pictures = state->top.pictures ? (double)state->top.pictures : 1;
+  const dq_top all = sum_parts(state->parts);
   (void)error;
-  dq_result_add(result, "top-1", "top1", 100.0 * (double)state->top.first / pictures, "%", 2);
-  if (state->classes > 5) dq_result_add(result, "top-5", "top5", 100.0 * (double)state->top.five / pictures, "%", 2);
+  dq_result_add(result, "top-1", "top1", percent_of(all.first, all.pictures), "%", 2);
+  if (state->classes > 5) dq_result_add(result, "top-5", "top5", percent_of(all.five, all.pictures), "%", 2);
+  result->has_parts = all.pictures >= DQ_RESULT_PARTS;
+  for (int p = 0; result->has_parts && p < DQ_RESULT_PARTS; p++)
+    result->without[p] = percent_of(all.first - state->parts[p].first, all.pictures - state->parts[p].pictures);
   return DQ_OK;
 }
 
 static int counts_classify(dq_task *task, int64_t **counts) {
   classification *state = task->state;
-  counts[0] = &state->top.pictures, counts[1] = &state->top.first, counts[2] = &state->top.five;
-  return 3;
+  for (int p = 0; p < DQ_RESULT_PARTS; p++) {
+    dq_top *part = &state->parts[p];
+    counts[3 * p] = &part->pictures, counts[3 * p + 1] = &part->first, counts[3 * p + 2] = &part->five;
+  }
+  return 3 * DQ_RESULT_PARTS;
 }
 
 const dq_task_functions dq_task_classify = {

@@ -39,7 +39,7 @@ typedef struct dq_figure {
   int decimals;     // for people
 } dq_figure;
 
-enum { DQ_MAX_FIGURES = 8 };
+enum { DQ_MAX_FIGURES = 8, DQ_RESULT_PARTS = 16 };
 
 // The figures of a task. Conditions such as --max-drop look at the first one: larger is better, and the loss in
 // percentage points is (value before - value after) * points.
@@ -50,6 +50,10 @@ typedef struct dq_result {
   int count;         // of figures; 0 for the task "none"
   double points;     // 1 when figures[0] is in percent, 100 when it is a coefficient
   dq_figure figures[DQ_MAX_FIGURES];
+  // What figures[0] is without a part of the pictures, of which picture p belongs to part p mod DQ_RESULT_PARTS.
+  bool has_parts; // else not known: of tasks that do not compute it, and of fewer pictures than parts
+  double without[DQ_RESULT_PARTS];
+  double low; // of agreement: the lower end of the 95 % interval of figures[0]; 0: not known
 } dq_result;
 
 // DQ_USAGE: the text is not the name of a task. NULL, for the task that the outputs and the labels suggest, is allowed.
@@ -72,6 +76,8 @@ dq_status dq_task_add(dq_task *task, const dq_tensor *const *outputs, int64_t it
 // dq_task_adds_up: whether the figures of a task follow from counts, so that the pictures may be divided among
 // processes. dq_task_add_processes then replaces the counts, in all processes, by their sums over the processes.
 bool dq_task_adds_up(const dq_task *task);
+// Of several processes: the number of the first picture that this one adds; 0 without a call.
+void dq_task_begin_at(dq_task *task, int64_t first);
 void dq_task_add_processes(dq_task *task, const dq_processes *processes);
 
 // The figures of the pictures added so far. More pictures may be added afterwards. DQ_SYSTEM: there is no memory.

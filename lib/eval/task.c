@@ -120,6 +120,8 @@ dq_status dq_task_add(dq_task *task, const dq_tensor *const *outputs, int64_t it
   return DQ_OK;
 }
 
+void dq_task_begin_at(dq_task *task, int64_t first) { task->first = first; }
+
 bool dq_task_adds_up(const dq_task *task) { return task->functions->counts != NULL; }
 
 void dq_task_add_processes(dq_task *task, const dq_processes *processes) {

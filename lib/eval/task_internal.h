@@ -4,7 +4,7 @@
 
 #include "lib/eval/eval.h"
 
-enum { DQ_MAX_COUNTS = 8 };
+enum { DQ_MAX_COUNTS = 2 + 3 * DQ_RESULT_PARTS };
 
 typedef struct dq_task_functions {
   // Checks shapes and labels and allocates task->state; NULL: the task has neither checks nor state.
@@ -23,6 +23,7 @@ struct dq_task {
   const char *name;
   const dq_context *context;
   int output_count;
+  int64_t first;               // number of the first picture of this process
   int64_t pictures, nonfinite; // as in dq_result
   void *state;
 };

@@ -17,10 +17,12 @@ dq_status dq_agreement_run(dq_result *result, const dq_graph *quantized, const d
   if (!arena) return dq_fail_memory(error, 0);
   dq_status status = dq_verdict_measure(&verdict, quantized, options, context, arena, error);
   double agreement = status == DQ_OK ? dq_verdict_agreement(&verdict) : NAN;
+  verdict.data = DQ_VERDICT_OTHER_PICTURES; // for the lower end
+  double low = status == DQ_OK ? dq_verdict_least_agreement(&verdict) : NAN;
   if (status == DQ_OK && isnan(agreement))
     status = dq_fail(error, DQ_UNSUPPORTED,
                      "no output stands for classes, sequences, points, a mask or known boxes that could be compared");
   dq_arena_free(arena);
-  if (status == DQ_OK) *result = figure_of(agreement, options->pictures);
+  if (status == DQ_OK) *result = figure_of(agreement, options->pictures), result->low = fmax(low, 0);
   return status;
 }

@@ -15,9 +15,21 @@ harsh=(--preset vww --method percentile --percentile 90 --symmetric --per-tensor
   answers 20
   gives 0 dq-int8 "$models/small.onnx" --data answers.txt --preset vww --max-drop 100 -o a.onnx
   has "dq-int8: --max-drop: 0 layers in float: top-1"
+  has "on pictures other than these 20 top-1 loses at most 21.8 points (upper end of the 95 % interval), no more than 100"
   [ "$(grep -c 'layers in float' <<<"$stderr")" -eq 1 ]
   dq-int8 "$models/small.onnx" --data answers.txt --preset vww -o b.onnx -q >/dev/null
   cmp a.onnx b.onnx
+}
+
+@test "how many pictures would tell what others lose" {
+  answers 40
+  gives 0 dq-int8 "$models/small.onnx" --data answers.txt --preset vww --max-drop 5 -o a.onnx
+  has "on pictures other than these 40 top-1 loses at most 8.81 points"
+  has ", which is more than 5; some 72 pictures would tell"
+  gives 0 dq-int8 "$models/small.onnx" --data answers.txt --limit 10 --preset vww --max-drop 5 -o a.onnx
+  has "what top-1 loses on other pictures is not known, as it has no interval with so few pictures"
+  gives 0 dq-tucker "$root/datasets/shapes.onnx" --data synth:shapes,split=calib,count=8 --eval synth:shapes,count=60 --max-drop 100 -o a.onnx
+  has "dq-tucker: --max-drop: on pictures other than these 60 top-1 loses at most"
 }
 
 @test "what dq does not know in the file is kept by the search as well" {
@@ -61,6 +73,7 @@ hint: a.onnx is written all the same"
   gives 0 dq-int8 "$models/small.onnx" --data list.txt --task none "${harsh[@]}" --max-drop 0 --save-precision p.json -o a.onnx
   has "dq-int8: --max-drop: no labels: answers are compared with those of the float network"
   has "% of the MACs: agreement 100, 0 points lost, within the bound"
+  has "on pictures other than these 40 agreement loses at most 8.76 points (upper end of the 95 % interval), which is more than 0"
   has "agreement  agreement  100.0000  100.0000  0.0000  %           40"
   grep -q '"fp32"' p.json
 }

@@ -170,11 +170,38 @@ static void classify_task(void **state) {
   assert_int_equal(result.pictures, 2);
   assert_int_equal(result.count, 1);
   NEAR(result.figures[0].value, 50);
+  assert_false(result.has_parts);
   dq_task_free(task);
   options.task = "guess";
   assert_int_equal(dq_task_open(&task, &options, NULL, &error), DQ_USAGE);
   options.task = "detect";
   assert_int_equal(dq_task_open(&task, &options, NULL, &error), DQ_BAD_INPUT);
+}
+
+// Pictures 3 to 22 of two processes, of which the first four are wrong: those of parts 3 to 6 (of one picture each, but
+// that parts 3 to 6 have another one, which is right).
+static void parts_of_pictures(void **state) {
+  (void)state;
+  dq_error error;
+  dq_task *task;
+  dq_tensor output = {DQ_F32, 2, {1, 2}, (float[]){1, 2}};
+  const dq_tensor *outputs[] = {&output};
+  const char *names[] = {"y"};
+  const dq_task_options options = {
+      .output_count = 1, .outputs = &output, .output_names = names, .labels = DQ_LABEL_CLASS, .classes = 2};
+  assert_int_equal(dq_task_open(&task, &options, NULL, &error), DQ_OK);
+  dq_task_begin_at(task, 3);
+  for (int p = 0; p < 20; p++) {
+    const dq_sample_info info = {.name = "p", .kind = DQ_LABEL_CLASS, .label = p >= 4};
+    assert_int_equal(dq_task_add(task, outputs, 0, &info, &error), DQ_OK);
+  }
+  dq_result result;
+  assert_int_equal(dq_task_result(task, &result, &error), DQ_OK);
+  assert_true(result.has_parts);
+  NEAR(result.figures[0].value, 80);
+  for (int p = 0; p < DQ_RESULT_PARTS; p++)
+    NEAR(result.without[p], p >= 3 && p < 7 ? 100 * 15.0 / 18 : 100 * 15.0 / 19);
+  dq_task_free(task);
 }
 
 // One head of one cell and one anchor as large as the input: logits of 0 give the centre, exp(0)
@@ -413,22 +440,15 @@ static void suppression_at_the_bound(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(top_one_and_five),
-                                     cmocka_unit_test(no_scores_are_wrong),
-                                     cmocka_unit_test(dice_of_three_pictures),
-                                     cmocka_unit_test(confusion_of_three_classes),
-                                     cmocka_unit_test(overlap_and_suppression),
-                                     cmocka_unit_test(average_precision),
-                                     cmocka_unit_test(segments_of_no_scores),
-                                     cmocka_unit_test(classify_task),
-                                     cmocka_unit_test(detect_task),
-                                     cmocka_unit_test(labels_that_cannot_be_read),
-                                     cmocka_unit_test(pictures_without_boxes),
-                                     cmocka_unit_test(overlaps_at_the_bound),
-                                     cmocka_unit_test(suppression_at_the_bound),
-                                     cmocka_unit_test(pixels_at_the_bound),
-                                     cmocka_unit_test(classes_of_masks),
-                                     cmocka_unit_test(labels_at_the_bound),
-                                     cmocka_unit_test(detections_at_the_bound)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(top_one_and_five),           cmocka_unit_test(no_scores_are_wrong),
+      cmocka_unit_test(dice_of_three_pictures),     cmocka_unit_test(confusion_of_three_classes),
+      cmocka_unit_test(overlap_and_suppression),    cmocka_unit_test(average_precision),
+      cmocka_unit_test(segments_of_no_scores),      cmocka_unit_test(classify_task),
+      cmocka_unit_test(parts_of_pictures),          cmocka_unit_test(detect_task),
+      cmocka_unit_test(labels_that_cannot_be_read), cmocka_unit_test(pictures_without_boxes),
+      cmocka_unit_test(overlaps_at_the_bound),      cmocka_unit_test(suppression_at_the_bound),
+      cmocka_unit_test(pixels_at_the_bound),        cmocka_unit_test(classes_of_masks),
+      cmocka_unit_test(labels_at_the_bound),        cmocka_unit_test(detections_at_the_bound)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
