@@ -12,8 +12,9 @@ part is dq's SQNR less that of the best peer at this part, that of a network the
 processor time of dq-int8, and its ratio to that of ONNX Runtime's percentile run without its preprocessing; for both
 --one-thread keeps everything on one processor.
 
-A network belongs to the group "kept out" where the SHA-256 of its file is a multiple of 3, else to "choices": the draw
-does not depend on results, and no choice of dq is to be made on networks kept out.
+A network belongs to a group: no choice of dq may be made on networks that are "kept out", which the SHA-256 of their files
+drew, independently of results (docs/experiments/kept-out.md); those of the "second set" were drawn so too, but have been
+looked at since. Networks that are kept out are judged by pictures of their own.
 
 All files are kept under --out; a later run makes only what is missing there. What failed is not tried again without
 --retry. Files of dq are made again when the program has changed.
@@ -38,7 +39,7 @@ import quality_data
 PEERS = {"ort-minmax": "ORT min-max", "ort-percentile": "ORT percentile", "ort-entropy": "ORT entropy",
          "nncf-mixed": "NNCF mixed", "nncf-performance": "NNCF performance"}
 HERE = os.path.dirname(os.path.abspath(__file__))
-GROUPS = ("choices", "kept out")
+GROUPS = ("choices", "second set", "kept out")
 SELECTS = ("Clip", "Concat", "DepthToSpace", "Flatten", "Gather", "Identity", "MaxPool", "Relu", "Reshape", "Slice", "Split",
            "Squeeze", "Transpose", "Unsqueeze")
 PRODUCTS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
@@ -97,7 +98,9 @@ class Network:
         self.row, self.name = row, row["name"]
         self.model = self.find(args)
         digest = sha256(self.model)
-        self.group = GROUPS[int(digest, 16) % 3 == 0]
+        if row["sha256"] not in ("", digest):
+            raise ValueError(f"{self.model} has the SHA-256 {digest}, not the one of quality.csv")
+        self.group = row["group"]
         key = hashlib.sha256("\n".join([digest, row["preset"], row["shape"], row["pictures"]]).encode()).hexdigest()[:8]
         self.folder = os.path.join(args.out, f"{self.name}-{key}")
         os.makedirs(self.folder, exist_ok=True)
@@ -247,6 +250,10 @@ def judged_path(network, key, args):
     return network.path(f"{key}.judged-{args.evaluation}-{'-'.join(what.split())}.json")
 
 
+def judges_of(network):
+    return "kept out" if network.group == "kept out" else "evaluation"
+
+
 def counts_of(network, args):
     """Numbers of calibration pictures, as asked for and as there are."""
     _, items = quality_data.pictures(network.row["pictures"], "calibration", args.assets)
@@ -256,14 +263,15 @@ def counts_of(network, args):
 def work_on(network, args, dq):
     """Makes and judges what is missing of one network."""
     counts = counts_of(network, args)
-    data = {part: network.path(part + ".npy") for part in ("calibration", "evaluation")}
-    quality_data.save_inputs(data["calibration"], network.row, network.shape, "calibration", max(counts.values()), args.assets)
-    evaluated = network.path(f"evaluation-{args.evaluation}.npy")
-    quality_data.save_inputs(evaluated, network.row, network.shape, "evaluation", args.evaluation, args.assets)
+    data = network.path("calibration.npy")
+    quality_data.save_inputs(data, network.row, network.shape, "calibration", max(counts.values()), args.assets)
+    judges = judges_of(network)
+    evaluated = network.path(f"{judges.replace(' ', '-')}-{args.evaluation}.npy")
+    quality_data.save_inputs(evaluated, network.row, network.shape, judges, args.evaluation, args.assets)
     keys = []
     for count in dict.fromkeys(counts.values()):
         for key in (dq, *args.peers):
-            make_file(network, key, count, data["calibration"], args)
+            make_file(network, key, count, data, args)
             keys.append(f"{key}.{count}")
     judge_files(network, keys, evaluated, args)
 

@@ -3,6 +3,9 @@
 A kind of pictures has a list for calibration and another for evaluation, both in an order of their own that is drawn
 with a fixed seed: the first N are N pictures drawn at random. Pages and lines of text are rendered, half of them on
 plain paper and half on parts of photographs, drawn at random for each one.
+
+Networks that are kept out of choices have a list of their own, `kept out`: pictures that judged no other network here
+(docs/experiments/kept-out.md).
 """
 import csv
 import fractions
@@ -26,6 +29,9 @@ PRESETS = {  # those of docs/FORMATS.md
     "mnist": {"color": "grey"}, "lgg": {}}
 WORDS = ("quantize model layer scale network 2026 price total invoice street exit open 42 speed limit coffee menu table "
          "north gate 17:45 platform water danger number of the page and a report on what was measured").split()
+
+FOLDERS = {"calibration": "coco_calib", "evaluation": "coco/images"}  # of photographs
+JUDGES = 64  # pictures that choices are made with; those behind them in the list judge networks that are kept out
 
 
 class Missing(Exception):
@@ -124,13 +130,55 @@ def rendered_line(draw, photos):
     return line.filter(ImageFilter.GaussianBlur(draw.uniform(0.3, 1))) if draw.random() < 0.4 else line
 
 
+def module(draw, row, column, size):
+    """Whether a square of a matrix code is dark: three finder patterns in the corners, the others at random."""
+    for top, left in ((0, 0), (0, size - 7), (size - 7, 0)):
+        if -1 <= row - top <= 7 and -1 <= column - left <= 7:
+            return max(abs(row - top - 3), abs(column - left - 3)) in (0, 1, 3)
+    return draw.random() < 0.5
+
+
+def rendered_code(draw):
+    """A code on a white margin: a matrix of 21 to 33 squares, or bars of one to four units. Neither can be decoded."""
+    from PIL import Image, ImageDraw
+    unit, margin = draw.randint(2, 6), 4
+    if draw.random() < 0.5:
+        size = draw.choice([21, 25, 29, 33])
+        dark = [(c, r, c, r) for r in range(size) for c in range(size) if module(draw, r, c, size)]
+        width, height = size, size
+    else:
+        widths = [draw.randint(1, 4) for _ in range(2 * draw.randint(12, 24) + 1)]
+        width, height = sum(widths), draw.randint(20, 50)
+        starts = [sum(widths[:k]) for k in range(len(widths))]
+        dark = [(starts[k], 0, starts[k] + widths[k] - 1, height - 1) for k in range(0, len(widths), 2)]
+    code = Image.new("RGB", ((width + 2 * margin) * unit, (height + 2 * margin) * unit), (255, 255, 255))
+    pen = ImageDraw.Draw(code)
+    for left, top, right, bottom in dark:
+        pen.rectangle([(margin + left) * unit, (margin + top) * unit,
+                       (margin + right + 1) * unit - 1, (margin + bottom + 1) * unit - 1], fill=(10, 10, 10))
+    return code.rotate(draw.uniform(-15, 15), expand=True, fillcolor=(255, 255, 255))
+
+
+def rendered_codes(draw, photos):
+    """A picture of 640 x 640 with one to three codes, on paper or a photograph."""
+    picture, _ = background(draw, (640, 640), photos)
+    for _ in range(draw.randint(1, 3)):
+        code = rendered_code(draw)
+        code.thumbnail((400, 400))
+        picture.paste(code, (draw.randint(0, 640 - code.width), draw.randint(0, 640 - code.height)))
+    return picture
+
+
+RENDERED = {"pages": rendered_page, "lines": rendered_line, "codes": rendered_codes}
+
+
 def renderer(kind, part, photos):
-    """A function from a number to the page or line with this number, the same on every run."""
+    """A function from a number to the picture with this number, the same on every run."""
     what, _, turn = kind.partition(" turned by ")
 
     def picture(number):
         draw = random.Random(f"{kind}, {part}, {number}")
-        page = (rendered_page if what == "pages" else rendered_line)(draw, photos)
+        page = RENDERED[what](draw, photos)
         if turn:
             page = page.rotate(draw.randrange(360 // int(turn)) * int(turn), expand=True)
         return numpy.asarray(page)
@@ -140,30 +188,52 @@ def renderer(kind, part, photos):
 # ---- Kinds ----
 
 def pictures(kind, part, assets):
-    """Opener and items of a part, 'calibration' or 'evaluation', of a kind of pictures; opener(item) is an array of
-    height, width, channels. Raises Missing."""
-    data, calibration = os.path.join(assets, "data"), part == "calibration"
-    coco = os.path.join(data, "coco_calib" if calibration else "coco/images")
+    """Opener and items of a part, 'calibration', 'evaluation' or 'kept out', of a kind of pictures; opener(item) is an
+    array of height, width, channels. Raises Missing."""
+    list_of = {"calibration": shuffled, "evaluation": lambda items: shuffled(items)[:JUDGES], "kept out": unseen}[part]
+    data, source = os.path.join(assets, "data"), "calibration" if part == "calibration" else "evaluation"
+    if kind.split()[0] in RENDERED:
+        photos = photographs(os.path.join(data, FOLDERS[source]))
+        return renderer(kind, part, unseen(photos) if part == "kept out" else photos), range(1000)
+    if kind == "imagenet" and part == "kept out":
+        raise Missing("choices were made on all of these pictures")
+    opener, items = loaded(kind, source, data)
+    return opener, list_of(items)
 
-    def same(array):
-        return array
-    if kind.split()[0] in ("pages", "lines"):
-        return renderer(kind, part, photographs(coco)), range(1000)
-    if kind == "imagenet":
-        opener, items = opened, listed(os.path.join(data, "imagenet", "calib100.txt" if calibration else "val1to100.txt"))
-    elif kind == "coco":
-        opener, items = opened, photographs(coco)
-    elif kind == "cifar10":
-        opener, items = same, cifar_pictures(os.path.join(data, "cifar10", "calib_200.bin" if calibration else "test_1000.bin"))
-    elif kind == "mnist":  # one file: its first part calibrates
-        items = mnist_pictures(os.path.join(data, "mnist", "t10k-1000-images-idx3-ubyte"))
-        opener, items = same, items[:500] if calibration else items[500:]
-    elif kind == "lgg":
-        opener, items = slices(os.path.join(data, "lgg_calib" if calibration else "lgg"))
-    else:
-        raise ValueError(f"no pictures of the kind {kind}")
+
+def same(array):
+    return array
+
+
+def shuffled(items):
+    items = list(items)
     random.Random(0).shuffle(items)
-    return opener, items
+    return items
+
+
+def unseen(items):
+    """What is left of a list behind the pictures that judge the other networks."""
+    rest = shuffled(items)[JUDGES:]
+    if not rest:
+        raise Missing("all pictures of this kind have judged networks that choices are made on")
+    return rest
+
+
+def loaded(kind, source, data):
+    """Opener and all items of the files of a kind: those of `source`, calibration or evaluation."""
+    calibration = source == "calibration"
+    if kind == "imagenet":
+        return opened, listed(os.path.join(data, "imagenet", "calib100.txt" if calibration else "val1to100.txt"))
+    if kind == "coco":
+        return opened, photographs(os.path.join(data, FOLDERS[source]))
+    if kind == "cifar10":
+        return same, cifar_pictures(os.path.join(data, "cifar10", "calib_200.bin" if calibration else "test_1000.bin"))
+    if kind == "mnist":  # one file: its first part calibrates
+        items = mnist_pictures(os.path.join(data, "mnist", "t10k-1000-images-idx3-ubyte"))
+        return same, items[:500] if calibration else items[500:]
+    if kind == "lgg":
+        return slices(os.path.join(data, "lgg_calib" if calibration else "lgg"))
+    raise ValueError(f"no pictures of the kind {kind}")
 
 
 # ---- Pictures as inputs ----
