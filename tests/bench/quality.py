@@ -20,14 +20,12 @@ All files are kept under --out; a later run makes only what is missing there. Wh
 --retry. Files of dq are made again when the program has changed.
 """
 import argparse
-import csv
 import hashlib
 import importlib.util
 import json
 import math
 import os
 import resource
-import statistics
 import subprocess
 import sys
 import time
@@ -35,11 +33,11 @@ import zipfile
 
 import bench
 import quality_data
+import quality_means
 
 PEERS = {"ort-minmax": "ORT min-max", "ort-percentile": "ORT percentile", "ort-entropy": "ORT entropy",
          "nncf-mixed": "NNCF mixed", "nncf-performance": "NNCF performance"}
 HERE = os.path.dirname(os.path.abspath(__file__))
-GROUPS = ("choices", "second set", "kept out")
 SELECTS = ("Clip", "Concat", "DepthToSpace", "Flatten", "Gather", "Identity", "MaxPool", "Relu", "Reshape", "Slice", "Split",
            "Squeeze", "Transpose", "Unsqueeze")
 PRODUCTS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
@@ -146,8 +144,7 @@ def wheel_of(package, folder):
 
 def networks(args):
     """The networks asked for that are here, and reasons for the others."""
-    with open(os.path.join(HERE, "quality.csv"), newline="") as table:
-        rows = list(csv.DictReader(line for line in table if not line.startswith("#")))
+    rows = quality_means.rows_of_networks()
     unknown = set(args.only) - {row["name"] for row in rows}
     if unknown:
         sys.exit(f"quality: --only: no network {', '.join(sorted(unknown))} in quality.csv")
@@ -303,32 +300,21 @@ class Figures:
         return self.parts[part]["sqnr"] if part in self.parts else math.nan
 
 
-def advantages_of(parts, dq, peers):
-    """dq's SQNR less that of each peer and of the best at each part (key `best`), the mean of the parts or nan; and a
-    function from a part to the SQNR of the best."""
-    def mean(of_part):
-        return statistics.mean(dq.sqnr(part) - of_part(part) for part in parts) if parts else math.nan
-
-    def best(part):
-        return max((p.sqnr(part) for p in peers.values() if part in p.parts), default=math.nan)
-    return {"best": mean(best), **{key: mean(peer.sqnr) for key, peer in peers.items()}}, best
-
-
 def rows_of(network, count, asked, args, dq):
-    """The rows of one network, one for each part; its advantages; whether its file of dq has products in float."""
+    """The rows of one network, one for each part."""
     ours = Figures(network, f"{dq}.{count}", args)
     peers = {key: Figures(network, f"{key}.{count}", args) for key in args.peers}
     remarks = [f"{PEERS.get(key, key)}: {file.remark}" for key, file in {"dq": ours, **peers}.items() if file.remark]
     if count < asked:
         remarks.append(f"{count} pictures are all there are")
     parts = list(dict.fromkeys(part for file in (ours, *peers.values()) for part in file.parts))
-    gains, best = advantages_of(parts, ours, peers)
     rows = []
     for part in parts or [""]:
+        best = quality_means.best_of(file.sqnr(part) for file in peers.values())
         rows.append([network.name, network.group, count, part, ours.cell(part), *(file.cell(part) for file in peers.values()),
-                     signed(ours.sqnr(part) - best(part)), "" if rows else time_of(ours, peers),
+                     quality_means.signed(ours.sqnr(part) - best), "" if rows else time_of(ours, peers),
                      "" if rows else "; ".join(remarks)])
-    return rows, gains, ours.left > 0
+    return rows
 
 
 def time_of(dq, peers):
@@ -339,43 +325,17 @@ def time_of(dq, peers):
     return f"{dq.processor:.1f} s" + (f", {ratio:.2f}" if math.isfinite(ratio) else "")
 
 
-def signed(number):
-    return f"{number:+.2f}" if math.isfinite(number) else ""
-
-
-def mean_of(numbers):
-    """The mean of the numbers that are finite, as text."""
-    finite = [n for n in numbers if math.isfinite(n)]
-    return signed(statistics.mean(finite)) if finite else ""
-
-
-def mean_row(group, count, gains, left, args):
-    """Mean advantages of a group over each peer and over the best, and how they are distributed."""
-    of = {name: g["best"] for name, g in gains.items() if math.isfinite(g["best"])}
-    if not of:
-        return []
-    least, whole = min(of, key=of.get), [of[name] for name in of if name not in left]
-    return [[f"mean advantage of {len(of)} networks", group, count, "", "",
-             *(mean_of(g[peer] for g in gains.values()) for peer in args.peers), mean_of(of.values()), "",
-             f"median {signed(statistics.median(of.values()))}, least {signed(of[least])} ({least}); "
-             f"without products in float {mean_of(whole)} ({len(whole)} networks)"]]
-
-
 def table(found, args, dq):
     header = ["network", "group", "calibration", "part", "dq", *(PEERS[p] for p in args.peers), "advantage", "time", "remarks"]
     rows = []
     for asked in args.calibration:
-        gains, left = {group: {} for group in GROUPS}, set()
+        block = []
         for network in found:
             try:
-                more, gains[network.group][network.name], some = rows_of(network, counts_of(network, args)[asked], asked,
-                                                                         args, dq)
+                block += rows_of(network, counts_of(network, args)[asked], asked, args, dq)
             except quality_data.Missing:
                 continue
-            rows += more
-            left |= {network.name} if some else set()
-        for group in GROUPS:
-            rows += mean_row(group, asked, gains[group], left, args)
+        rows += block + quality_means.mean_rows(header, block, asked)
     return header, rows
 
 
