@@ -54,13 +54,16 @@ $(B)/peers/.quality: $(B)/peers/bin/python
 
 ## bench-quality: SQNR of 8-bit files of dq-int8, ONNX Runtime and NNCF on the networks of tests/bench/quality.csv: BUILD/bench-quality.md and .csv; what BUILD/quality has is not made again (QUALITY_OPTIONS='--only mnist_cntk --retry', `tests/bench/quality.py --help`)
 ## bench-quality-pictures: the same with 8 and 96 pictures for calibration, against ONNX Runtime's min-max and percentile
-.PHONY: bench-quality bench-quality-pictures
+## bench-quality-kept-out: the same with the networks of docs/experiments/kept-out.md alone, against ONNX Runtime's min-max and percentile: write a row into its log
+.PHONY: bench-quality bench-quality-pictures bench-quality-kept-out
 QUALITY = nice -n 10 $(BENCH_PYTHON) -B tests/bench/quality.py $(B) --assets $(or $(DQ_ASSETS),../shared) --csv $(B)/$@.csv
 bench-quality: all $(BENCH_PYTHON) $(QUALITY_READY)
 	@set -o pipefail; $(QUALITY) --title "$@: 8-bit files of dq-int8 beside those of other quantizers" $(QUALITY_OPTIONS) | tee $(B)/$@.md
 bench-quality-pictures: all $(BENCH_PYTHON) $(QUALITY_READY)
 	@set -o pipefail; $(QUALITY) --title "$@: the same with fewer and with more pictures for calibration" --calibration 8,96 --peers ort-minmax,ort-percentile $(QUALITY_OPTIONS) | tee $(B)/$@.md
-bench-quality bench-quality-pictures: SHELL = /bin/bash
+bench-quality-kept-out: all $(BENCH_PYTHON) $(QUALITY_READY)
+	@set -o pipefail; $(QUALITY) --title "$@: networks drawn anew, of which those kept out of choices have decided nothing" --drawn --peers ort-minmax,ort-percentile $(QUALITY_OPTIONS) | tee $(B)/$@.md
+bench-quality bench-quality-pictures bench-quality-kept-out: SHELL = /bin/bash
 
 ## bench-multi: dq-multi beside processes of dq-bench, sessions of ONNX Runtime and its pool of the process, idle networks, many networks, threads: BUILD/bench-multi.csv (MULTI_OPTIONS='--rounds 3 --seconds 2')
 .PHONY: bench-multi bench-multi-large bench-clock

@@ -150,7 +150,7 @@ def networks(args):
         sys.exit(f"quality: --only: no network {', '.join(sorted(unknown))} in quality.csv")
     found, skipped = [], {}
     for row in rows:
-        if args.only and row["name"] not in args.only:
+        if (args.only and row["name"] not in args.only) or (args.drawn and not row["sha256"]):
             continue
         try:
             found.append(Network(row, args))
@@ -365,6 +365,7 @@ def options():
     parser.add_argument("--networks", default="", metavar="DIR",
                         help="take the networks of packages from this folder, by the names of their files, not from the registry")
     parser.add_argument("--only", type=commas, default=[], metavar="NAME,...", help="these networks of quality.csv alone")
+    parser.add_argument("--drawn", action="store_true", help="the networks of docs/experiments/kept-out.md alone")
     parser.add_argument("--peers", type=commas, default=list(PEERS), metavar="PEER,...",
                         help=f"these peers alone (default: {','.join(PEERS)})")
     parser.add_argument("--calibration", type=lambda s: [int(n) for n in commas(s)], default=[32], metavar="N,...",

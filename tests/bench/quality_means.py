@@ -66,7 +66,7 @@ def mean_row(what, gains, header, group, asked):
     least = min(of, key=of.get)
     better = [f"over the better of {title} {mean_of(gain[title] for gain in gains.values())}" for title, begin in BETTER.items()
               if sum(column.startswith(begin) for column in header) > 1]
-    cells = {"network": f"{MEAN}{len(of)} networks{what}", "group": group, "calibration": asked,
+    cells = {"network": f"{MEAN}{len(of)} network{'s' * (len(of) > 1)}{what}", "group": group, "calibration": asked,
              "remarks": "; ".join([*better, f"median {signed(statistics.median(of.values()))}, least {signed(of[least])} ({least})"])}
     return [[cells.get(column) or mean_of(gain.get(column, math.nan) for gain in gains.values()) for column in header]]
 
