@@ -134,12 +134,26 @@ static bool gains_enough(float_search *search, const outcome *trial, const doubl
           dq_noise_fell(search->whole_noise, noise, pictures, DQ_TWO_STANDARD_ERRORS));
 }
 
+// What a trial within the bounds reaches, by their names: they say nothing of what else is lost, such as texts.
+static const char *reached_text(const float_search *search, char *text, size_t size) {
+  const dq_verdict_bounds *bounds = search->options->bounds;
+  const bool sqnr = bounds->sqnr > -INFINITY, agreement = bounds->agreement > -INFINITY;
+  if (search->wanted) return ", which gain enough";
+  if (!sqnr && !agreement) return ", no part is below 20 dB";
+  int length = sqnr ? snprintf(text, size, ", %s %g", bounds->sqnr_option, bounds->sqnr) : 0;
+  if (agreement)
+    length += snprintf(text + length, size - (size_t)length, "%s %s %g", sqnr ? " and" : ",", bounds->agreement_option,
+                       bounds->agreement);
+  snprintf(text + length, size - (size_t)length, sqnr && agreement ? " hold" : " holds");
+  return text;
+}
+
 // Quantizes the graph and compares the outputs with those of the float network.
 static dq_status measure_verdict(float_search *search, dq_graph *graph, dq_int8_report *report, outcome *trial) {
   const dq_precision_map map = {search->layers, trial->left};
   double noise[DQ_EVALUATED_PICTURES];
   dq_picture_errors errors;
-  char text[600];
+  char text[600], reached[200];
   DQ_TRY(dq_float_sides_try(&search->sides, graph, &map, true, &errors, search->wanted ? noise : NULL, report));
   DQ_TRY(dq_float_sides_verdict(&search->sides, &errors, &trial->verdict, search->graph->arena));
   DQ_TRY(dq_float_sides_record(&search->sides, trial->rung, &errors));
@@ -149,8 +163,9 @@ static dq_status measure_verdict(float_search *search, dq_graph *graph, dq_int8_
   const dq_verdict_bounds *bounds = search->options->bounds;
   trial->within = search->wanted ? trial->gains && !dq_verdict_is_ruinous(&trial->verdict)
                                  : trial->left && dq_verdict_is_enough(&trial->verdict, bounds);
-  dq_message(search->context, search->wanted ? DQ_DETAIL : DQ_NOTE, "%d layers in float%s: %s", trial->left,
-             trial->within ? ", within the bounds" : "", dq_verdict_text(&trial->verdict, text, sizeof text));
+  dq_message(search->context, search->wanted ? DQ_DETAIL : DQ_NOTE, "%d layer%s in float%s: %s", trial->left,
+             trial->left == 1 ? "" : "s", trial->within ? reached_text(search, reached, sizeof reached) : "",
+             dq_verdict_text(&trial->verdict, text, sizeof text));
   return DQ_OK;
 }
 

@@ -360,7 +360,7 @@ ruinous() { gives "$1" dq-int8 "$models/small.onnx" --data "npy:$x" --per-tensor
   ruinous 0 -o b.onnx --save-precision p.json --max-float 100%
   has "dq-int8: warning: with all layers in 8 bits much is lost. On 6 pictures that nothing was fitted to, output 'y'"
   has "Layers are looked for that should stay in float (--all-int8: none)."
-  has "layers in float, within the bounds: On 6 pictures"
+  has "in float, no part is below 20 dB: On 6 pictures"
   grep -q '"fp32"' p.json
   run -1 grep -q '"fp16"' p.json
   ruinous 0 -o c.onnx --precision p.json
@@ -478,7 +478,7 @@ ruinous() { gives "$1" dq-int8 "$models/small.onnx" --data "npy:$x" --per-tensor
   ruinous 1 -o b.onnx --all-int8 --min-sqnr 20
   has "dq-int8: b.onnx: output 'y' has an SQNR of"
   ruinous 0 -o b.onnx --min-sqnr 30 --min-agreement 40 --max-float 100%
-  has "layers in float, within the bounds: On 6 pictures"
+  has "in float, --min-sqnr 30 and --min-agreement 40 hold: On 6 pictures"
   ruinous 1 -o b.onnx --min-sqnr 200 --max-float 100%
   has "small.onnx: all layers stay in float"
   has "dB, less than 200 dB (--min-sqnr)"
