@@ -370,7 +370,7 @@ def options():
                         help=f"these peers alone (default: {','.join(PEERS)})")
     parser.add_argument("--calibration", type=lambda s: [int(n) for n in commas(s)], default=[32], metavar="N,...",
                         help="numbers of calibration pictures (default: 32)")
-    parser.add_argument("--evaluation", type=int, default=64, metavar="N", help="number of other pictures to judge (default: 64)")
+    parser.add_argument("--evaluation", type=int, default=64, metavar="N", help="number of other pictures to judge (default: 64; the most that there are of files)")
     parser.add_argument("--one-thread", action="store_true", help="all on one processor, for times that compare")
     parser.add_argument("--retry", action="store_true", help="try again what failed in an earlier run")
     parser.add_argument("--out", default="", metavar="DIR", help="folder for all files that are made (default: BUILD/quality)")

@@ -200,7 +200,8 @@ def options():
     parser.add_argument("--out", default="", metavar="DIR", help="folder for what is made (default: BUILD/quality)")
     parser.add_argument("--csv", default="", metavar="FILE", help="write the table for `make benchmarks` as well")
     args = parser.parse_args()
-    args.out, args.retry = os.path.abspath(args.out or os.path.join(args.build, "quality")), False
+    args.out = os.path.abspath(args.out or os.path.join(args.build, "quality"))
+    args.retry = args.drawn = False
     return args
 
 
