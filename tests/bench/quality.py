@@ -68,14 +68,23 @@ def last_line(text):
     return (text.strip().splitlines() or ["no message"])[-1][:300]
 
 
-def run(command):
-    """What a command says; RuntimeError with its last line where it fails or takes too long."""
+def ended(command):
+    """A command that has ended; RuntimeError where it takes too long."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT)
+        return subprocess.run(command, capture_output=True, text=True, timeout=LIMIT)
     except subprocess.TimeoutExpired:
         raise RuntimeError(f"stopped after {LIMIT} s") from None
+
+
+def failure(done):
+    return RuntimeError(f"exit {done.returncode}: {last_line(done.stderr)}")
+
+
+def run(command):
+    """What a command says; RuntimeError with its last line where it fails or takes too long."""
+    done = ended(command)
     if done.returncode:
-        raise RuntimeError(f"exit {done.returncode}: {last_line(done.stderr)}")
+        raise failure(done)
     return done.stdout
 
 
@@ -169,9 +178,12 @@ def dq_key(build):
 def quantize_by_dq(network, out, data, count, args):
     shape = ["--shape", f"{network.input}={network.row['shape']}"] if network.row["shape"] else []
     begin = processor_time()
-    run([os.path.join(args.build, "dq-int8"), network.model, "--data", f"npy:{data}", "--limit", str(count), "-o", out,
-         "-q", *shape])
-    return {"note": "", "processor": processor_time() - begin, "in_int8": share_in_int8(out, shape, args)}
+    done = ended([os.path.join(args.build, "dq-int8"), network.model, "--data", f"npy:{data}", "--limit", str(count), "-o", out,
+                  "-q", *shape])
+    if done.returncode not in (0, 1) or not os.path.exists(out):  # 1: dq-int8 warns of the file that it wrote
+        raise failure(done)
+    return {"note": "a warning" if done.returncode else "", "processor": processor_time() - begin,
+            "in_int8": share_in_int8(out, shape, args)}
 
 
 def processor_time():
