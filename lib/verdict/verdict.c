@@ -92,6 +92,17 @@ dq_status dq_verdict_of(dq_verdict *verdict, const dq_evaluator *evaluator, cons
   return DQ_OK;
 }
 
+void dq_verdict_of_stand_in(dq_verdict *verdict) {
+  const double apart = 1.959964 * DQ_STAND_IN_DEVIATION;
+  for (int i = 0; i < verdict->count; i++) {
+    dq_verdict_part *part = &verdict->parts[i];
+    dq_interval *others = &part->others;
+    if (!isfinite(part->sqnr) || !isfinite(others->low) || !isfinite(others->high)) continue;
+    others->low = part->sqnr - hypot(part->sqnr - others->low, apart);
+    others->high = part->sqnr + hypot(others->high - part->sqnr, apart);
+  }
+}
+
 dq_status dq_verdict_copy(dq_verdict *copy, const dq_verdict *verdict, dq_arena *arena, dq_error *error) {
   *copy = *verdict;
   copy->parts = DQ_NEW_ARRAY(arena, verdict->count, dq_verdict_part);

@@ -40,6 +40,14 @@ typedef struct dq_verdict {
 dq_status dq_verdict_of(dq_verdict *verdict, const dq_evaluator *evaluator, const dq_picture_errors *errors,
                         dq_arena *arena, dq_error *error);
 
+// The deviation in dB of the SQNR of a file from that of networks with ranges of some of its pictures, each judged on
+// others, beyond what few pictures explain: by chance of ranges, and as pictures for calibration, often of the training
+// set, are not quite those that a network meets. Measured (docs/NUMERICS.md).
+#define DQ_STAND_IN_DEVIATION 0.5
+// For a verdict on such networks in the file's place: the distance of each end of the intervals of SQNRs from the
+// figure becomes the root of its square and that of 1.96 deviations.
+void dq_verdict_of_stand_in(dq_verdict *verdict);
+
 // Copies a verdict; the arena owns the copy. DQ_SYSTEM: there is no memory.
 dq_status dq_verdict_copy(dq_verdict *copy, const dq_verdict *verdict, dq_arena *arena, dq_error *error);
 

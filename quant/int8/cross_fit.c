@@ -123,6 +123,7 @@ static dq_status judge(dq_trials *all, swapped *s, dq_arena *arena) {
   if (both) DQ_TRY(take_judges(all, &errors, pictures, arena));
   dq_verdict *verdict = &job->report->verdict;
   DQ_TRY(dq_verdict_of(verdict, &s->evaluator, &errors, job->graph->arena, job->error));
+  dq_verdict_of_stand_in(verdict);
   verdict->data = DQ_VERDICT_OTHER_PICTURES;
   dq_message(job->in->context, DQ_DETAIL,
              "verdict: ranges of other pictures, on %" PRId64 " that gave some to trials%s: %.2f dB", pictures,

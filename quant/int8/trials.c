@@ -150,6 +150,7 @@ static dq_status judge(dq_trials *all, const dq_graph *graph) {
   DQ_TRY(dq_picture_errors_copy(&all->errors, &all->evaluator.errors, job->arena, job->error));
   DQ_TRY(dq_verdict_of(&all->verdict, &all->evaluator, &all->errors, job->graph->arena, job->error));
   all->verdict.data = evaluated < job->pictures ? DQ_VERDICT_OTHER_PICTURES : DQ_VERDICT_FITTED_PICTURES;
+  if (!all->as_file && all->verdict.data == DQ_VERDICT_OTHER_PICTURES) dq_verdict_of_stand_in(&all->verdict);
   return DQ_OK;
 }
 

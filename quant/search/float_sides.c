@@ -108,6 +108,7 @@ dq_status dq_float_sides_verdict(const dq_float_sides *sides, const dq_picture_e
                                  dq_arena *arena) {
   DQ_TRY(dq_verdict_of(verdict, &sides->sides[0].evaluator, errors, arena, sides->error));
   verdict->data = sides->kind;
+  if (sides->kind == DQ_VERDICT_OTHER_PICTURES) dq_verdict_of_stand_in(verdict); // the ranges are not the file's
   return DQ_OK;
 }
 

@@ -37,6 +37,19 @@ static void the_lowest_part_counts(void **state) {
   assert_false(dq_verdict_is_ruinous(&none) || dq_verdict_is_doubtful(&none));
 }
 
+// 0.5 dB of deviation: 12 dB, 10 to 13, become 12 - sqrt(2^2 + 0.98^2) and 12 + sqrt(1^2 + 0.98^2).
+static void networks_in_the_place_of_the_file(void **state) {
+  (void)state;
+  dq_verdict_part parts[3];
+  dq_verdict verdict = make(parts, 12, 97);
+  parts[0].sqnr = INFINITY, parts[0].others = (dq_interval){INFINITY, INFINITY};
+  parts[2].others = dq_no_interval;
+  dq_verdict_of_stand_in(&verdict);
+  assert_true(fabs(parts[1].others.low - 9.7728) < 1e-3 && fabs(parts[1].others.high - 13.4001) < 1e-3);
+  assert_true(parts[0].others.low == INFINITY && isnan(parts[2].others.low));
+  assert_true(parts[1].sqnr == 12 && parts[2].kept.low == 91);
+}
+
 static void the_lowest_output_of_sequences_counts(void **state) {
   (void)state;
   dq_verdict_part parts[3];
@@ -400,6 +413,7 @@ static void outputs_of_another_size(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_lowest_part_counts),
+      cmocka_unit_test(networks_in_the_place_of_the_file),
       cmocka_unit_test(the_lowest_output_of_sequences_counts),
       cmocka_unit_test(what_is_ruinous),
       cmocka_unit_test(guessed_answers),
