@@ -189,15 +189,15 @@ static void parts_of_pictures(void **state) {
   const char *names[] = {"y"};
   const dq_task_options options = {
       .output_count = 1, .outputs = &output, .output_names = names, .labels = DQ_LABEL_CLASS, .classes = 2};
+  dq_result result;
   assert_int_equal(dq_task_open(&task, &options, NULL, &error), DQ_OK);
   dq_task_begin_at(task, 3);
   for (int p = 0; p < 20; p++) {
     const dq_sample_info info = {.name = "p", .kind = DQ_LABEL_CLASS, .label = p >= 4};
     assert_int_equal(dq_task_add(task, outputs, 0, &info, &error), DQ_OK);
+    assert_int_equal(dq_task_result(task, &result, &error), DQ_OK);
+    assert_int_equal(result.has_parts, p >= 15);
   }
-  dq_result result;
-  assert_int_equal(dq_task_result(task, &result, &error), DQ_OK);
-  assert_true(result.has_parts);
   NEAR(result.figures[0].value, 80);
   for (int p = 0; p < DQ_RESULT_PARTS; p++)
     NEAR(result.without[p], p >= 3 && p < 7 ? 100 * 15.0 / 18 : 100 * 15.0 / 19);
