@@ -177,6 +177,8 @@ static dq_status conclude(work *w, dq_error *error) {
   DQ_TRY(dq_verify_model(path, w->context, error));
   dq_note_growth(w->file, w->answer, path, w->context);
   DQ_TRY(print_report(w, error));
+  const bool is_of_this_run = answer->figures.has_parts || answer->figures.low > 0; // not of the cache
+  if (is_of_this_run) dq_accuracy_check_others(&w->check, &answer->figures, w->options->max_drop, w->context);
   if (found->held) return DQ_OK;
   dq_fail(error, DQ_CONDITION, "no measured point is within the bounds; the answer loses %.4g points", answer->drop);
   dq_error_hint(error, "%s is written all the same", path);

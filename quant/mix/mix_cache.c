@@ -288,7 +288,7 @@ static void take_numbers(dq_mix_point *point, const double *n, const dq_result *
   point->ratio = (dq_time_ratio){.median = n[5], .low = n[6], .high = n[7]};
   point->noise = n[8];
   point->bytes = (int64_t)n[BYTES];
-  point->figures = *before;
+  point->figures = *before, point->figures.has_parts = false;
   point->figures.count = 1;
   point->figures.figures[0].value = n[10];
   point->figures.points = n[11];

@@ -22,6 +22,7 @@ setup_file() { # one search, which the tests go on from
   cd "$BATS_FILE_TMPDIR"
   mixes -o mix.onnx --max-drop 100 --save-precision p.json --json mix.json --html mix.html
   if [ $noisy = yes ]; then touch noisy; fi
+  echo "$stderr" >mix.stderr
 }
 
 begin() { # the files of the search, in a folder of the test
@@ -31,6 +32,7 @@ begin() { # the files of the search, in a folder of the test
 
 @test "mix: the result is what dq-int8 writes with its precisions" {
   begin
+  grep -q '^dq-mix: --max-drop: on pictures other than these 200 top-1 loses at most' mix.stderr
   dq-int8 "$root/datasets/shapes.onnx" "${data[@]:0:2}" --precision p.json -o again.onnx -q >/dev/null
   cmp mix.onnx again.onnx
 }
