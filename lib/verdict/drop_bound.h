@@ -6,7 +6,7 @@
 
 typedef struct dq_drop_bound {
   double high; // the upper end of the 95 % interval of the loss on other pictures, percentage points; NAN: not known
-  double pictures; // as many would tell whether the loss is at most `most`; INFINITY where it is more than that here
+  double pictures; // that would tell whether the loss is at most `most`; INFINITY where it is as much on these already
 } dq_drop_bound;
 
 // Of the loss of figures[0] from `before` to `after`, measured on the same pictures, as dq_accuracy_drop gives it. Its
