@@ -7,28 +7,17 @@
 #include "lib/ops/gradient.h"
 #include "lib/ops/strided.h"
 
-// Repetitions per axis. Version 1 has one count for one axis.
+// Repetitions per axis.
 static dq_status read_repeats(const dq_op *op, int64_t *repeats, bool *known) {
   const dq_tensor *input = op->inputs[0];
-  int count, axis_count, axis;
-  int64_t values[DQ_MAX_INTS], axes[DQ_MAX_INTS];
-  bool version1 = op->version < 6;
-  if (op->input_count != (version1 ? 3 : 2) || (version1 && !op->inputs[2]))
-    return dq_op_fail(op, DQ_BAD_INPUT, "%d inputs, expected %d", op->input_count, version1 ? 3 : 2);
-  *known = dq_op_readable(op, 1) && (!version1 || dq_op_readable(op, 2));
+  int count;
+  int64_t values[DQ_MAX_INTS];
+  *known = dq_op_readable(op, 1);
   if (!*known) return DQ_OK;
   DQ_TRY(dq_op_read_ints(op, 1, values, &count));
-  for (int i = 0; i < input->rank; i++) repeats[i] = 1;
-  if (version1) {
-    DQ_TRY(dq_op_read_ints(op, 2, axes, &axis_count));
-    if (count != 1 || axis_count != 1) return dq_op_fail(op, DQ_BAD_INPUT, "tiles and axis need one element each");
-    DQ_TRY(dq_op_axis(op, axes[0], input->rank, &axis));
-    repeats[axis] = values[0];
-  } else {
-    if (count != input->rank)
-      return dq_op_fail(op, DQ_BAD_INPUT, "%d repeats for %d dimensions, expected equal numbers", count, input->rank);
-    memcpy(repeats, values, (size_t)count * sizeof *values);
-  }
+  if (count != input->rank)
+    return dq_op_fail(op, DQ_BAD_INPUT, "%d repeats for %d dimensions, expected equal numbers", count, input->rank);
+  memcpy(repeats, values, (size_t)count * sizeof *values);
   for (int i = 0; i < input->rank; i++)
     if (repeats[i] < 0)
       return dq_op_fail(op, DQ_BAD_INPUT, "%" PRId64 " repeats along axis %d, expected 0 or more", repeats[i], i);
@@ -99,8 +88,8 @@ static dq_status run_expand(dq_op *op) {
 
 const dq_operator dq_op_Tile = {
     .name = "Tile",
-    .since = {1, 6, 13},
-    .inputs = {2, 3},
+    .since = {6, 13},
+    .inputs = {2, 2},
     .outputs = {1, 1},
     .types = DQ_TYPES_ALL,
     .infer = infer_tile,

@@ -81,6 +81,8 @@ setup_table() { dq-int8 "$models/small.onnx" --data "npy:$x" -o a.onnx --equaliz
   refused "t: line 1: "
   echo '{"x": {"lowest": -1}}' >t
   refused "t: value 'x': 'highest' is not a finite number"
+  echo '{"x": {"lowest": {"data": [-1.5, 2]}, "highest": 2}}' >t # a range has one end, not one for each channel
+  refused "t: value 'x': 'lowest' is not a finite number"
   echo '{"x": {"lowest": -1, "highest": 1}}' >t
   refused "the table has no value 'b'"
   echo '{}' >t

@@ -33,7 +33,9 @@ static void wrong_options(void **state) {
   api_expect(dq_model_tune(model, &options, NULL, &api_failure), DQ_CODE_USAGE, "time_limit is 0");
   options.time_limit = 1, options.batch = 0;
   api_expect(dq_model_tune(model, &options, NULL, &api_failure), DQ_CODE_USAGE, "batch is 0");
-  options.batch = 1, options.exhaustive = 2;
+  options.batch = 65537;
+  api_expect(dq_model_tune(model, &options, NULL, &api_failure), DQ_CODE_USAGE, "batch is 65537");
+  options.batch = 65536, options.exhaustive = 2; // the largest batch: what is refused comes after it
   api_expect(dq_model_tune(model, &options, NULL, &api_failure), DQ_CODE_USAGE, "exhaustive is 2");
   assert_false(dq_model_tune_at(model, 0, NULL));
   dq_model_free(model);

@@ -10,6 +10,7 @@
 #include "lib/base/random.h"
 #include "lib/base/sizes.h"
 #include "lib/audit/audit.h"
+#include "lib/kernels/audit/audit_state.h"
 #include "lib/kernels/audit/conv_audit.h"
 #include "lib/kernels/table/kernel_table.h"
 #include "tests/unit/square_convolution.h"
@@ -351,8 +352,24 @@ static void worst_share(void **state) {
   assert_true(dq_audit_worst_share(&report) == 25);
 }
 
+// 217 * 151 = 32767 is the largest int16; -32768 = 256 * -128 the smallest.
+static void sums_at_the_ends_of_int16(void **state) {
+  (void)state;
+  int64_t positive[] = {151, 0}, negative[] = {0, -128};
+  const dq_audit audit = {.positive = positive, .negative = negative};
+  dq_audit_run_state run = {.a = &audit, .highest = 217};
+  assert_false(dq_audit_can_leave_int16(&run, 0));
+  run.highest = 218;
+  assert_true(dq_audit_can_leave_int16(&run, 0));
+  run.highest = 256;
+  assert_false(dq_audit_can_leave_int16(&run, 1));
+  run.highest = 257;
+  assert_true(dq_audit_can_leave_int16(&run, 1));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(sums_at_the_ends_of_int16),
       cmocka_unit_test(windows_of_two_planes),
       cmocka_unit_test(counters_that_are_full),
       cmocka_unit_test(bias_leaves_int32),

@@ -37,6 +37,15 @@ static void two_pictures(void **state) {
   near(interval.high, 54.69, 0.01);
 }
 
+// A ratio does not depend on the unit of the sums.
+static void sums_below_one(void **state) {
+  const double signal[] = {1e-6, 1e-6}, noise[] = {1e-8, 3e-8};
+  (void)state;
+  const dq_interval interval = dq_sqnr_interval(signal, noise, 2);
+  near(interval.low, 0.645, 0.01);
+  near(interval.high, 54.69, 0.01);
+}
+
 static void ends_without_pictures_or_noise(void **state) {
   const double ones[] = {1, 1}, zeros[] = {0, 0}, broken[] = {0.1, INFINITY};
   (void)state;
@@ -101,9 +110,13 @@ static void pictures_for_a_share(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(quantiles_of_student),           cmocka_unit_test(two_pictures),
-      cmocka_unit_test(ends_without_pictures_or_noise), cmocka_unit_test(intervals_hold_what_they_promise),
-      cmocka_unit_test(shares_of_single_answers),       cmocka_unit_test(shares_of_many_answers),
+      cmocka_unit_test(quantiles_of_student),
+      cmocka_unit_test(two_pictures),
+      cmocka_unit_test(sums_below_one),
+      cmocka_unit_test(ends_without_pictures_or_noise),
+      cmocka_unit_test(intervals_hold_what_they_promise),
+      cmocka_unit_test(shares_of_single_answers),
+      cmocka_unit_test(shares_of_many_answers),
       cmocka_unit_test(pictures_for_a_share),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

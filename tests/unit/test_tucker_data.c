@@ -91,6 +91,18 @@ static void regression_by_hand(void **state) {
   assert_true(fabs(fit.bias[0]) < 1e-6 && fabs(fit.bias[1]) < 1e-6); // means are kept
 }
 
+// Two answers read two directions of four channels: the table has these two in-ranks and the whole input.
+static void in_ranks_up_to_the_full_one(void **state) {
+  const double spread[] = {9, 1, 4, 0.5};
+  dq_tensor *weight = random_weight(*state, (int64_t[]){2, 4, 1, 1}, 8);
+  dq_moments m;
+  dq_fit_table table;
+  ready(&m, weight, 1, spread, *state);
+  assert_int_equal(dq_fit_errors(&table, &m, weight, 1, *state, NULL), DQ_OK);
+  assert_int_equal(table.in_count, 3);
+  assert_memory_equal(table.in_ranks, ((int64_t[]){1, 2, 4}), 3 * sizeof(int64_t));
+}
+
 // The ridge is a share of the mean variance of the elements of a patch: 4 and 1, at two places of the kernel or in two
 // channels.
 static void ridge_of_elements(void **state) {
@@ -459,6 +471,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(moments_by_hand, start, end),
       cmocka_unit_test_setup_teardown(regression_by_hand, start, end),
+      cmocka_unit_test_setup_teardown(in_ranks_up_to_the_full_one, start, end),
       cmocka_unit_test_setup_teardown(ridge_of_elements, start, end),
       cmocka_unit_test_setup_teardown(nothing_to_explain, start, end),
       cmocka_unit_test_setup_teardown(exact_where_it_can_be, start, end),
