@@ -8,13 +8,29 @@
 #include "decomp/factor/tucker2.h"
 #include "lib/linalg/linalg.h"
 
+// cos a + sin a for a = 2 pi k / n, 0 <= k < n, by Taylor's series below pi / 4, as the functions of the C library give
+// other bits from release to release.
+static double cosine_plus_sine(int64_t k, int64_t n) {
+  enum { TERMS = 9 };
+  const int64_t eighth = 8 * k / n, rest = 8 * k % n; // a = (eighth + rest / n) pi / 4
+  const double x = M_PI / 4 * (double)(eighth % 2 ? n - rest : rest) / (double)n, square = x * x;
+  double cosine = 1, sine = 1;
+  for (int i = TERMS; i > 0; i--) {
+    cosine = 1 - cosine * square / (2 * i * (2 * i - 1));
+    sine = 1 - sine * square / (2 * i * (2 * i + 1));
+  }
+  sine *= x;
+  const bool exchanged = (eighth + 1) / 2 % 2; // pi / 4 to 3 pi / 4, and the same on the other side
+  const double c = exchanged ? sine : cosine, s = exchanged ? cosine : sine;
+  return (eighth >= 2 && eighth < 6 ? -c : c) + (eighth < 4 ? s : -s);
+}
+
 static double *hartley(int64_t n, dq_arena *arena) {
-  double *h = DQ_NEW_ARRAY(arena, n * n, double);
-  for (int64_t j = 0; h && j < n; j++)
-    for (int64_t k = 0; k < n; k++) {
-      double angle = 2 * M_PI * (double)(j * k % n) / (double)n;
-      h[j * n + k] = (cos(angle) + sin(angle)) / sqrt((double)n);
-    }
+  double *h = DQ_NEW_ARRAY(arena, n * n, double), *sums = DQ_NEW_ARRAY(arena, n, double);
+  if (!h || !sums) return NULL;
+  for (int64_t k = 0; k < n; k++) sums[k] = cosine_plus_sine(k, n) / sqrt((double)n);
+  for (int64_t j = 0; j < n; j++)
+    for (int64_t k = 0; k < n; k++) h[j * n + k] = sums[j * k % n];
   return h;
 }
 

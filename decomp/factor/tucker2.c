@@ -261,7 +261,7 @@ static dq_status reconstruct_group(const group_factors *f, double *half, double 
   for (int64_t o = 0; o < f->out; o++) {
     dq_matrix core = dq_matrix_tight(f->rank_in, f->taps, left + o * f->rank_in * f->taps);
     dq_matrix taps = dq_matrix_tight(f->in, f->taps, weight + o * f->in * f->taps);
-    DQ_TRY(dq_matrix_multiply(true, &v, false, &core, 0, &taps, error));
+    DQ_TRY(dq_matrix_multiply(true, &v, false, &core, DQ_PRODUCT_STORE, &taps, error));
   }
   return DQ_OK;
 }

@@ -75,7 +75,7 @@ static dq_status reduce(const dq_fit_problem *p, const dq_matrix *v, const dq_ma
   for (int64_t t = 0; t < p->taps; t++) {
     dq_matrix rows = {p->in, from->columns, from->stride, from->data + t * p->in * from->stride};
     dq_matrix result = {v->rows, to->columns, p->taps * to->stride, to->data + t * to->stride};
-    DQ_TRY(dq_matrix_multiply(false, v, false, &rows, 0, &result, error));
+    DQ_TRY(dq_matrix_multiply(false, v, false, &rows, DQ_PRODUCT_STORE, &result, error));
   }
   return DQ_OK;
 }
@@ -98,8 +98,8 @@ static dq_status reduce_block(const dq_fit_problem *p, const dq_matrix *v, int64
                               const block_workspace *w, const dq_matrix *lower, dq_error *error) {
   const dq_matrix_f32 from = {p->in, p->in, p->xx.stride, p->xx.data + s * p->in * p->xx.stride + t * p->in};
   dq_fit_widen(&from, &w->block);
-  DQ_TRY(dq_matrix_multiply(false, v, false, &w->block, 0, &w->once, error));
-  DQ_TRY(dq_matrix_multiply(false, &w->once, true, v, 0, &w->both, error));
+  DQ_TRY(dq_matrix_multiply(false, v, false, &w->block, DQ_PRODUCT_STORE, &w->once, error));
+  DQ_TRY(dq_matrix_multiply(false, &w->once, true, v, DQ_PRODUCT_STORE, &w->both, error));
   if (s == t)
     for (int64_t a = 0; a < v->rows; a++)
       for (int64_t b = 0; b < v->rows; b++) w->both.data[a * v->rows + b] += p->ridge * w->gram.data[a * v->rows + b];
@@ -122,7 +122,7 @@ static dq_status reduce_covariance(const dq_fit_problem *p, const dq_matrix *v, 
   if (status == DQ_OK) status = dq_fit_new_matrix(&w.once, v->rows, p->in, arena, error);
   if (status == DQ_OK) status = dq_fit_new_matrix(&w.both, v->rows, v->rows, arena, error);
   if (status == DQ_OK) status = dq_fit_new_matrix(&w.gram, v->rows, v->rows, arena, error);
-  if (status == DQ_OK) status = dq_matrix_multiply(false, v, true, v, 0, &w.gram, error);
+  if (status == DQ_OK) status = dq_matrix_multiply(false, v, true, v, DQ_PRODUCT_STORE, &w.gram, error);
   for (int64_t s = 0; status == DQ_OK && s < p->taps; s++)
     for (int64_t t = s; status == DQ_OK && t < p->taps; t++) status = reduce_block(p, v, s, t, &w, lower, error);
   dq_arena_free(arena);
@@ -152,7 +152,7 @@ static dq_status regress(const dq_fit_problem *p, const dq_matrix *v, regression
 static dq_status explained(const dq_fit_problem *p, const regression *r, int64_t first, int64_t last,
                            dq_matrix *covariance, double *values, dq_error *error) {
   dq_matrix rows = {last - first, p->out, p->out, r->half.data + first * p->out}, copy;
-  DQ_TRY(dq_matrix_multiply(true, &rows, false, &rows, 1, covariance, error));
+  DQ_TRY(dq_matrix_multiply(true, &rows, false, &rows, DQ_PRODUCT_ADD, covariance, error));
   dq_arena *arena = dq_arena_beside(p->arena);
   if (!arena) return dq_fail_memory(error, sizeof(double));
   dq_status status = dq_fit_new_matrix(&copy, p->out, p->out, arena, error);
@@ -242,7 +242,7 @@ static dq_status regress_step(const dq_fit_problem *p, void *factors, dq_error *
   if (!values) return dq_fail_memory(error, (size_t)p->out * sizeof(double));
   DQ_TRY(regress(p, f->cut_in ? &f->v : NULL, &r, error));
   DQ_TRY(dq_fit_new_matrix(&covariance, p->out, p->out, p->arena, error));
-  DQ_TRY(dq_matrix_multiply(true, &r.half, false, &r.half, 0, &covariance, error));
+  DQ_TRY(dq_matrix_multiply(true, &r.half, false, &r.half, DQ_PRODUCT_STORE, &covariance, error));
   f->unexplained = p->variance;
   if (!f->cut_out) {
     f->unexplained -= dq_fit_trace(&covariance);
@@ -254,7 +254,7 @@ static dq_status regress_step(const dq_fit_problem *p, void *factors, dq_error *
   for (int64_t k = 0; k < f->rank_out; k++) f->unexplained -= fmax(values[k], 0);
   memcpy(f->u.data, covariance.data, (size_t)(f->rank_out * p->out) * sizeof(double));
   DQ_TRY(dq_solve_triangular(&r.lower, true, &r.half, error));
-  return dq_matrix_multiply(false, &f->u, true, &r.half, 0, &f->g, error);
+  return dq_matrix_multiply(false, &f->u, true, &r.half, DQ_PRODUCT_STORE, &f->g, error);
 }
 
 // U and G for the V of `f`.
@@ -296,8 +296,8 @@ static dq_status store_bias(const dq_fit_problem *p, const dq_fit_factors *f, do
   DQ_TRY(dq_fit_new_matrix(&inner, f->rank_out, 1, p->arena, error));
   if (f->cut_in) DQ_TRY(reduce(p, &f->v, &mean, &reduced, error));
   for (int64_t i = 0; !f->cut_in && i < p->patch; i++) reduced.data[i % p->in * p->taps + i / p->in] = p->x_mean[i];
-  DQ_TRY(dq_matrix_multiply(false, &f->g, false, &reduced, 0, &inner, error));
-  if (f->cut_out) DQ_TRY(dq_matrix_multiply(true, &f->u, false, &inner, 0, &result, error));
+  DQ_TRY(dq_matrix_multiply(false, &f->g, false, &reduced, DQ_PRODUCT_STORE, &inner, error));
+  if (f->cut_out) DQ_TRY(dq_matrix_multiply(true, &f->u, false, &inner, DQ_PRODUCT_STORE, &result, error));
   else dq_matrix_copy(&inner, &result);
   for (int64_t o = 0; o < p->out; o++) bias[o] = p->t_mean[o] - bias[o];
   return DQ_OK;

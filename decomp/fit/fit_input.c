@@ -20,9 +20,10 @@ static void channel_covariance(const dq_fit_problem *p, const dq_matrix *covaria
   for (int64_t i = 0; i < p->in; i++) covariance->data[i * p->in + i] += p->ridge;
 }
 
-// C^power of a symmetric positive semidefinite matrix by its eigenvalues; those below 1e-12 of the
-// largest count as that.
-static dq_status power(const dq_matrix *c, double exponent, const dq_matrix *result, dq_arena *arena, dq_error *error) {
+// The square root of a symmetric positive semidefinite matrix by its eigenvalues, or the inverse of the root;
+// eigenvalues below 1e-12 of the largest count as that.
+static dq_status square_root(const dq_matrix *c, bool inverse, const dq_matrix *result, dq_arena *arena,
+                             dq_error *error) {
   int64_t n = c->rows;
   dq_matrix vectors, scaled;
   DQ_TRY(dq_fit_new_matrix(&vectors, n, n, arena, error));
@@ -32,10 +33,10 @@ static dq_status power(const dq_matrix *c, double exponent, const dq_matrix *res
   dq_matrix_copy(c, &vectors);
   DQ_TRY(dq_symmetric_eigen(n, vectors.data, values, true, error));
   for (int64_t k = 0; k < n; k++) {
-    double factor = pow(fmax(values[k], 1e-12 * values[0]), exponent);
+    const double root = sqrt(fmax(values[k], 1e-12 * values[0])), factor = inverse ? 1 / root : root;
     for (int64_t i = 0; i < n; i++) scaled.data[k * n + i] = factor * vectors.data[k * n + i];
   }
-  return dq_matrix_multiply(true, &vectors, false, &scaled, 0, result, error);
+  return dq_matrix_multiply(true, &vectors, false, &scaled, DQ_PRODUCT_STORE, result, error);
 }
 
 // Rows of the basis (count x in): directions of the input channels by falling contribution to the answers, were the
@@ -52,13 +53,13 @@ static dq_status find_basis(const dq_fit_problem *p, void *basis, dq_error *erro
   double *values = DQ_NEW_ARRAY(p->arena, count, double);
   if (!values) return dq_fail_memory(error, (size_t)count * sizeof(double));
   channel_covariance(p, &covariance);
-  DQ_TRY(power(&covariance, 0.5, &root, p->arena, error));
-  DQ_TRY(power(&covariance, -0.5, &inverse, p->arena, error));
+  DQ_TRY(square_root(&covariance, false, &root, p->arena, error));
+  DQ_TRY(square_root(&covariance, true, &inverse, p->arena, error));
   dq_matrix by_position = dq_fit_matrix(columns, p->in, p->weight.data); // rows (output, position)
   dq_fit_transpose(&by_position, &unfolding);
-  DQ_TRY(dq_matrix_multiply(false, &root, false, &unfolding, 0, &weighted, error));
+  DQ_TRY(dq_matrix_multiply(false, &root, false, &unfolding, DQ_PRODUCT_STORE, &weighted, error));
   DQ_TRY(dq_left_singular(p->in, columns, weighted.data, vectors.data, values, error));
-  return dq_matrix_multiply(false, &vectors, false, &inverse, 0, basis, error);
+  return dq_matrix_multiply(false, &vectors, false, &inverse, DQ_PRODUCT_STORE, basis, error);
 }
 
 dq_status dq_fit_input_basis(const dq_fit_problem *p, dq_matrix *basis, dq_error *error) {
@@ -75,17 +76,17 @@ dq_status dq_fit_whiten(const dq_fit_problem *p, dq_fit_factors *f, dq_error *er
   DQ_TRY(dq_fit_new_matrix(&root, f->rank_in, f->rank_in, p->arena, error));
   DQ_TRY(dq_fit_new_matrix(&inverse, f->rank_in, f->rank_in, p->arena, error));
   channel_covariance(p, &channels);
-  DQ_TRY(dq_matrix_multiply(false, &f->v, false, &channels, 0, &half, error));
-  DQ_TRY(dq_matrix_multiply(false, &half, true, &f->v, 0, &between, error));
-  DQ_TRY(power(&between, 0.5, &root, p->arena, error));
-  DQ_TRY(power(&between, -0.5, &inverse, p->arena, error));
-  DQ_TRY(dq_matrix_multiply(false, &inverse, false, &f->v, 0, &v, error));
+  DQ_TRY(dq_matrix_multiply(false, &f->v, false, &channels, DQ_PRODUCT_STORE, &half, error));
+  DQ_TRY(dq_matrix_multiply(false, &half, true, &f->v, DQ_PRODUCT_STORE, &between, error));
+  DQ_TRY(square_root(&between, false, &root, p->arena, error));
+  DQ_TRY(square_root(&between, true, &inverse, p->arena, error));
+  DQ_TRY(dq_matrix_multiply(false, &inverse, false, &f->v, DQ_PRODUCT_STORE, &v, error));
   f->v = v;
   dq_matrix part, mixed;
   DQ_TRY(dq_fit_new_matrix(&mixed, f->rank_in, p->taps, p->arena, error));
   for (int64_t a = 0; a < f->rank_out; a++) {
     part = dq_fit_matrix(f->rank_in, p->taps, f->g.data + a * f->rank_in * p->taps);
-    DQ_TRY(dq_matrix_multiply(false, &root, false, &part, 0, &mixed, error));
+    DQ_TRY(dq_matrix_multiply(false, &root, false, &part, DQ_PRODUCT_STORE, &mixed, error));
     dq_matrix_copy(&mixed, &part);
   }
   return DQ_OK;
@@ -141,7 +142,7 @@ static dq_status open_descent(descent *d, const dq_fit_problem *p, const dq_fit_
     for (int64_t b = 0; b < f->rank_in; b++)
       for (int64_t t = 0; t < p->taps; t++)
         d->g.data[(a * p->taps + t) * f->rank_in + b] = f->g.data[(a * f->rank_in + b) * p->taps + t];
-  DQ_TRY(dq_matrix_multiply(true, &d->g, false, &d->g, 0, &inner, error));
+  DQ_TRY(dq_matrix_multiply(true, &d->g, false, &d->g, DQ_PRODUCT_STORE, &inner, error));
   channel_covariance(p, &covariance);
   DQ_TRY(invert(&inner, &d->left, p->arena, error));
   return invert(&covariance, &d->right, p->arena, error);
@@ -150,7 +151,7 @@ static dq_status open_descent(descent *d, const dq_fit_problem *p, const dq_fit_
 // g^T times a rank_out x patch matrix, seen as (rank_out, taps) x in.
 static dq_status fold(const descent *d, const dq_matrix *wide, const dq_matrix *result, dq_error *error) {
   dq_matrix rows = dq_fit_matrix(d->f->rank_out * d->p->taps, d->p->in, wide->data);
-  return dq_matrix_multiply(true, &d->g, false, &rows, 0, result, error);
+  return dq_matrix_multiply(true, &d->g, false, &rows, DQ_PRODUCT_STORE, result, error);
 }
 
 static void add(const dq_matrix *to, double factor, const dq_matrix *from) {
@@ -160,17 +161,17 @@ static void add(const dq_matrix *to, double factor, const dq_matrix *from) {
 // The normal equations' matrix times a candidate for V.
 static dq_status apply(const descent *d, const dq_matrix *v, const dq_matrix *result, dq_error *error) {
   dq_matrix rows = dq_fit_matrix(d->f->rank_out * d->p->taps, d->p->in, d->expanded.data);
-  DQ_TRY(dq_matrix_multiply(false, &d->g, false, v, 0, &rows, error));
+  DQ_TRY(dq_matrix_multiply(false, &d->g, false, v, DQ_PRODUCT_STORE, &rows, error));
   dq_fit_narrow(&d->expanded, &d->narrow[0]);
-  DQ_TRY(dq_matrix_multiply_f32(false, &d->narrow[0], false, &d->p->xx, 0, &d->narrow[1], error));
+  DQ_TRY(dq_matrix_multiply_f32(false, &d->narrow[0], false, &d->p->xx, &d->narrow[1], error));
   dq_fit_widen(&d->narrow[1], &d->product);
   add(&d->product, d->p->ridge, &d->expanded);
   return fold(d, &d->product, result, error);
 }
 
 static dq_status precondition(const descent *d, const dq_matrix *from, const dq_matrix *to, dq_error *error) {
-  DQ_TRY(dq_matrix_multiply(false, &d->left, false, from, 0, &d->half, error));
-  return dq_matrix_multiply(false, &d->half, false, &d->right, 0, to, error);
+  DQ_TRY(dq_matrix_multiply(false, &d->left, false, from, DQ_PRODUCT_STORE, &d->half, error));
+  return dq_matrix_multiply(false, &d->half, false, &d->right, DQ_PRODUCT_STORE, to, error);
 }
 
 static double dot(const dq_matrix *a, const dq_matrix *b) {
@@ -182,7 +183,7 @@ static double dot(const dq_matrix *a, const dq_matrix *b) {
 // The right side less the left at V: what is to be brought to zero.
 static dq_status residual(const descent *d, const dq_matrix *result, const dq_matrix *scratch, dq_error *error) {
   const dq_fit_problem *p = d->p;
-  if (d->f->cut_out) DQ_TRY(dq_matrix_multiply(false, &d->f->u, true, &p->xt, 0, &d->product, error));
+  if (d->f->cut_out) DQ_TRY(dq_matrix_multiply(false, &d->f->u, true, &p->xt, DQ_PRODUCT_STORE, &d->product, error));
   else dq_fit_transpose(&p->xt, &d->product);
   DQ_TRY(fold(d, &d->product, result, error));
   DQ_TRY(apply(d, &d->f->v, scratch, error));

@@ -3,9 +3,12 @@
 #include <math.h>
 
 #include "lib/base/sizes.h"
+#include "lib/kernels/gemm/gemm_api.h"
 
-// Columns that one piece of work computes: the pieces are the same for any number of threads.
-enum { PANEL = 192 };
+enum {
+  PANEL = 192, // columns that one piece of work computes: the pieces are the same for any number of threads
+  ROWS = 64,   // vectors of one product, which is then added to the sums: long chains in float32 lose digits
+};
 
 static bool count_sums(const int64_t dims[4], int64_t group, int64_t *size, int64_t *count) {
   int64_t square;
@@ -36,11 +39,27 @@ dq_status dq_moments_init(dq_moments *moments, const int64_t dims[4], int64_t gr
                                                            : dq_fail_memory(error, (size_t)count * sizeof(float));
 }
 
-typedef struct addition {
-  dq_moments *moments;
-  int64_t rows, panels;
-  float *vectors;
-} addition;
+// The product of `rows` elements of `depth` vectors with `width` others; vectors are `stride` elements apart.
+static dq_gemm_parameters panel_product(int64_t rows, int64_t width, int64_t depth, int64_t stride) {
+  return (dq_gemm_parameters){.rows = rows,
+                              .columns = width,
+                              .depth = depth,
+                              .transpose_a = true,
+                              .a_stride = stride,
+                              .b_stride = stride,
+                              .out_stride = PANEL,
+                              .alpha = 1};
+}
+
+dq_status dq_moments_open_work(dq_moments_work *work, const dq_context *context, dq_arena *arena, dq_error *error) {
+  const dq_gemm_parameters largest = panel_product(PANEL, PANEL, ROWS, PANEL);
+  *work = (dq_moments_work){.pool = context ? context->pool : NULL, .cpu = context ? context->cpu : dq_cpu_detect()};
+  const size_t scratch = dq_gemm_f32_scratch_bytes(&largest, work->cpu, 1) / sizeof(float);
+  work->thread_floats = (int64_t)dq_round_up(PANEL * PANEL + scratch, DQ_KERNEL_ALIGNMENT / sizeof(float));
+  const int64_t count = dq_pool_threads(work->pool) * work->thread_floats;
+  work->products = DQ_NEW_ARRAY(arena, count, float);
+  return work->products ? DQ_OK : dq_fail_memory(error, (size_t)count * sizeof(float));
+}
 
 // The mean of the first vectors: sums of what is left of all others lose little of their differences.
 static void choose_shift(const dq_moments *m, int64_t rows, const float *vectors) {
@@ -57,29 +76,44 @@ static void subtract_shift(const dq_moments *m, int64_t rows, float *vectors) {
     for (int64_t i = 0; i < m->group * m->size; i++) *vectors++ -= m->shift[i];
 }
 
-// One panel of columns of one group's matrix, down to its diagonal block.
-static void add_panel(void *argument, int64_t index, int thread) {
-  (void)thread;
-  const addition *work = argument;
-  const dq_moments *m = work->moments;
-  int64_t group = index / work->panels, first = index % work->panels * PANEL;
-  int64_t width = dq_min_i64(PANEL, m->size - first);
-  dq_matrix_f32 left = {work->rows, first + width, m->group * m->size, work->vectors + group * m->size};
-  dq_matrix_f32 right = {work->rows, width, left.stride, left.data + first};
-  dq_matrix_f32 sums = dq_moments_view(m, group, 0, first + width, first, width);
-  dq_matrix_multiply_f32(true, &left, false, &right, 1, &sums, NULL); // sizes were checked
+typedef struct addition {
+  dq_moments *moments;
+  const dq_moments_work *work;
+  int64_t rows, panels;
+  const float *vectors;
+} addition;
+
+// Adds the products of some vectors to the elements of one group from row `top` and column `first` on.
+static void add_block(const addition *a, int64_t group, int64_t top, int64_t first, int64_t from, float *products) {
+  const dq_moments *m = a->moments;
+  const int64_t width = dq_min_i64(PANEL, m->size - first), rows = top < first ? PANEL : width;
+  const int64_t depth = dq_min_i64(ROWS, a->rows - from), stride = m->group * m->size;
+  const dq_gemm_parameters parameters = panel_product(rows, width, depth, stride);
+  const float *vectors = a->vectors + from * stride + group * m->size;
+  dq_gemm_f32(&parameters, a->work->cpu, vectors + top, vectors + first, NULL, products, products + PANEL * PANEL,
+              NULL);
+  for (int64_t r = 0; r < rows; r++) {
+    float *sums = dq_moments_view(m, group, top + r, 1, first, width).data;
+    for (int64_t c = 0; c < width; c++) sums[c] += products[r * PANEL + c];
+  }
 }
 
-dq_status dq_moments_add(dq_moments *moments, int64_t rows, float *vectors, const dq_context *context,
-                         dq_error *error) {
-  if (moments->group * moments->size > INT32_MAX)
-    return dq_fail(error, DQ_UNSUPPORTED, "patches of %lld elements are too large", (long long)moments->size);
-  if (!moments->rows && rows) choose_shift(moments, rows, vectors);
+// One panel of columns of one group's matrix, down to its diagonal block.
+static void add_panel(void *argument, int64_t index, int thread) {
+  const addition *a = argument;
+  const int64_t group = index / a->panels, first = index % a->panels * PANEL;
+  float *products = a->work->products + thread * a->work->thread_floats;
+  for (int64_t top = 0; top <= first; top += PANEL)
+    for (int64_t from = 0; from < a->rows; from += ROWS) add_block(a, group, top, first, from, products);
+}
+
+void dq_moments_add(dq_moments *moments, int64_t rows, float *vectors, const dq_moments_work *work) {
+  if (!rows) return;
+  if (!moments->rows) choose_shift(moments, rows, vectors);
   subtract_shift(moments, rows, vectors);
-  addition work = {moments, rows, (moments->size + PANEL - 1) / PANEL, vectors};
-  dq_pool_run(context ? context->pool : NULL, moments->group * work.panels, add_panel, &work);
+  addition a = {moments, work, rows, (moments->size + PANEL - 1) / PANEL, vectors};
+  dq_pool_run(work->pool, moments->group * a.panels, add_panel, &a);
   moments->rows += rows;
-  return DQ_OK;
 }
 
 dq_status dq_moments_centre(dq_moments *moments, dq_error *error) {

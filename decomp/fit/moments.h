@@ -29,10 +29,21 @@ dq_status dq_moments_init(dq_moments *moments, const int64_t dims[4], int64_t gr
 // The bytes that dq_moments_init allocates; SIZE_MAX when their number does not fit size_t.
 size_t dq_moments_bytes(const int64_t dims[4], int64_t group);
 
+// Memory for dq_moments_add, for moments of any size: of one user at a time.
+typedef struct dq_moments_work {
+  dq_pool *pool;
+  unsigned cpu;
+  float *products;       // for each thread a product and the scratch of dq_gemm_f32
+  int64_t thread_floats; // of `products`
+} dq_moments_work;
+
+// Opens it in the arena for the threads and instruction sets of `context`; NULL: one thread, all sets. DQ_SYSTEM: there
+// is no memory.
+dq_status dq_moments_open_work(dq_moments_work *work, const dq_context *context, dq_arena *arena, dq_error *error);
+
 // Adds `rows` vectors; vector r of group g begins at vectors + (r * group + g) * moments->size. The shift is subtracted
-// from them where they are. The result does not depend on the number of threads of `context`. DQ_UNSUPPORTED: group *
-// size is above INT32_MAX.
-dq_status dq_moments_add(dq_moments *moments, int64_t rows, float *vectors, const dq_context *context, dq_error *error);
+// from them where they are. The result depends neither on the number of threads nor on the instruction sets.
+void dq_moments_add(dq_moments *moments, int64_t rows, float *vectors, const dq_moments_work *work);
 
 // Converts the sums into covariances, as full symmetric matrices, whose last row and column become the means, and 1 in
 // the corner. Sums are divided by `rows` (not rows - 1). To be called once, after the last dq_moments_add.

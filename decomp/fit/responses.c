@@ -28,6 +28,7 @@ typedef struct measurement {
   network networks[2]; // the current one, the original
   bool now;            // the tap that runs is of the current network (or of the only one)
   bool both;
+  dq_moments_work work;
   int64_t batch, first, pictures; // of a run: the most pictures, the first one, how many
   const dq_context *context;
   dq_arena *arena;
@@ -202,18 +203,17 @@ static void start_run(const measurement *m) {
 }
 
 // Each half of the pictures to its moments.
-static dq_status add_pictures(const measurement *m, int64_t all, dq_error *error) {
+static void add_pictures(const measurement *m, int64_t all) {
   for (int64_t p = 0; p < m->pictures; p++)
     for (int i = 0; i < m->count; i++) {
       const watched *w = &m->watched[i];
       dq_moments *halves = w->site->halves;
       float *vectors = w->vectors + p * vector_count(w);
       const int64_t first = all > 1 ? w->rows : (w->rows + 1) / 2;
-      DQ_TRY(dq_moments_add(&halves[all > 1 && dq_response_half(m->first + p)], first, vectors, m->context, error));
+      dq_moments_add(&halves[all > 1 && dq_response_half(m->first + p)], first, vectors, &m->work);
       vectors += first * halves->group * halves->size;
-      if (first < w->rows) DQ_TRY(dq_moments_add(&halves[1], w->rows - first, vectors, m->context, error));
+      dq_moments_add(&halves[1], w->rows - first, vectors, &m->work);
     }
-  return DQ_OK;
 }
 
 static dq_status run_pictures(measurement *m, const dq_response_run *run, dq_error *error) {
@@ -228,7 +228,7 @@ static dq_status run_pictures(measurement *m, const dq_response_run *run, dq_err
     DQ_TRY(dq_runner_run(current, error));
     m->now = false;
     if (m->both) DQ_TRY(dq_runner_run(original, error));
-    DQ_TRY(add_pictures(m, run->pictures, error));
+    add_pictures(m, run->pictures);
     dq_progress(m->context, run->doing, m->first + m->pictures, run->pictures);
   }
   return DQ_OK;
@@ -252,6 +252,7 @@ static dq_status measure(measurement *m, const dq_response_run *run, dq_error *e
   m->batch = m->networks[0].runner.batch == run->batch ? run->batch : 1;
   for (int i = 0; i <= m->both; i++) DQ_TRY(infer_alone(&m->networks[i], m, error));
   DQ_TRY(open_windows(m, error));
+  DQ_TRY(dq_moments_open_work(&m->work, m->context, m->arena, error));
   return run_pictures(m, run, error);
 }
 

@@ -80,7 +80,7 @@ static dq_status add_missed(const dq_fit *fit, const dq_fit_problem *p, const dq
   const dq_matrix_f32 from = {rows.rows, p->patch, p->patch, data};
   const dq_matrix_f32 to = {rows.rows, p->patch, p->patch, data + rows.rows * p->patch};
   dq_fit_narrow(&rows, &from);
-  DQ_TRY(dq_matrix_multiply_f32(false, &from, false, &p->xx, 0, &to, error));
+  DQ_TRY(dq_matrix_multiply_f32(false, &from, false, &p->xx, &to, error));
   dq_fit_widen(&to, &product);
   sums[0] += sum_errors(fit, p, m, group, &rows, &product, &sums[1]);
   return DQ_OK;

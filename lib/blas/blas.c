@@ -126,7 +126,8 @@ dq_status dq_blas_open(dq_error *error) {
   if (!problem[0]) return DQ_OK;
   dq_fail(error, DQ_SYSTEM, "OpenBLAS and LAPACKE cannot be loaded: %s", problem);
   if (!strstr(problem, "memory")) // which dlerror says too where a library cannot be mapped
-    dq_error_hint(error, "decompositions need both: apt-get install libopenblas0-pthread liblapacke");
+    dq_error_hint(error, "decompositions of matrices with more than 1024 rows and columns need both: apt-get install "
+                         "libopenblas0-pthread liblapacke");
   return DQ_SYSTEM;
 }
 

@@ -9,8 +9,8 @@
 
 #include "lib/base/status.h"
 
-#define DQ_CBLAS_FUNCTIONS(ROW) ROW(cblas_sgemm) ROW(cblas_dgemm) ROW(cblas_dsyrk) ROW(cblas_dtrsm)
-#define DQ_LAPACKE_FUNCTIONS(ROW) ROW(LAPACKE_dgesdd_work) ROW(LAPACKE_dsyevd_work) ROW(LAPACKE_dpotrf_work)
+#define DQ_CBLAS_FUNCTIONS(ROW) ROW(cblas_sgemm) ROW(cblas_dgemm)
+#define DQ_LAPACKE_FUNCTIONS(ROW) ROW(LAPACKE_dsyevd_work)
 
 // The functions that dq calls, under their own names.
 typedef struct dq_blas {

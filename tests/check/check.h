@@ -78,7 +78,7 @@ check_case check_conv_f32, check_depthwise_f32, check_window_f32, check_conv_cha
 check_case check_conv_f16, check_conv_f16_sums, check_depthwise_f16, check_window_f16;
 check_case check_winograd, check_winograd_int8, check_conv_matrix;
 check_case check_conv_gradient;
-check_case check_gemm_f32, check_gemm_int8;
+check_case check_gemm_f32, check_gemm_int8, check_f64_tile, check_f64_rotations, check_f64_dots;
 check_case check_f32_expand, check_f16_expand, check_f16_pairs_expand, check_i16_expand, check_u8s8_expand,
     check_copy_rows;
 check_case check_requantize, check_halves, check_halves_leaky, check_quantize, check_dequantize, check_range,

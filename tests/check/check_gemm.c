@@ -1,6 +1,7 @@
 // Random matrix products against the references.
 #include "tests/check/check.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -135,4 +136,90 @@ void check_gemm_int8(checker *c) {
   output_free(&out);
   output_free(&packed);
   output_free(&scratch);
+}
+
+static void fill_doubles(checker *c, double *data, int64_t count) {
+  for (int64_t i = 0; i < count; i++)
+    data[i] = chance(c, 3) ? 0 : ldexp(dq_random_normal(&c->random), (int)between(c, -30, 30));
+}
+
+// A tile of the row against chains of fma.
+void check_f64_tile(checker *c) {
+  const int64_t rows = c->row->rows, columns = c->row->columns, depth = chance(c, 5) ? 0 : between(c, 1, 300);
+  const int64_t stride = columns + (chance(c, 50) ? 0 : between(c, 1, 9));
+  const size_t out_bytes = stored(rows, columns, false, stride) * sizeof(double);
+  input_buffer a = input_new((size_t)(rows * depth) * sizeof(double));
+  input_buffer b = input_new((size_t)(columns * depth) * sizeof(double));
+  output_buffer expected = output_new(out_bytes, 0);
+  output_buffer out = output_new(out_bytes, (size_t)between(c, 0, 7) * sizeof(double));
+  double *sums = expected.data;
+  fill_doubles(c, a.data, rows * depth);
+  fill_doubles(c, b.data, columns * depth);
+  fill_doubles(c, sums, (int64_t)(out_bytes / sizeof(double)));
+  memcpy(out.data, sums, out_bytes);
+  dq_f64_tile tile = {a.data, b.data, out.data, stride, depth, chance(c, 50)};
+  for (int64_t i = 0; i < rows; i++)
+    for (int64_t j = 0; j < columns; j++) {
+      double sum = tile.accumulate ? sums[i * stride + j] : 0;
+      for (int64_t k = 0; k < depth; k++) sum = fma(tile.b[k * columns + j], tile.a[k * rows + i], sum);
+      sums[i * stride + j] = sum;
+    }
+  ((dq_f64_tile_function *)c->row->function)(&tile);
+  c->reached++;
+  report(c, !memcmp(expected.data, out.data, out_bytes) && output_guards_hold(&out),
+         "tile of depth %lld, stride %lld, accumulate %d", (long long)depth, (long long)stride, tile.accumulate);
+  input_free(&a);
+  input_free(&b);
+  output_free(&expected);
+  output_free(&out);
+}
+
+void check_f64_rotations(checker *c) {
+  enum { COLUMNS = DQ_ROTATED_COLUMNS };
+  const int64_t rows = between(c, 2, 20), count = between(c, 0, 50);
+  const size_t bytes = (size_t)rows * COLUMNS * sizeof(double);
+  input_buffer rotations = input_new((size_t)count * sizeof(dq_rotation));
+  output_buffer expected = output_new(bytes, 0), out = output_new(bytes, (size_t)between(c, 0, 7) * sizeof(double));
+  dq_rotation *all = rotations.data;
+  double *sums = expected.data;
+  fill_doubles(c, sums, rows * COLUMNS);
+  memcpy(out.data, sums, bytes);
+  for (int64_t i = 0; i < count; i++) {
+    const double cosine = dq_random_normal(&c->random), sine = dq_random_normal(&c->random);
+    all[i] = (dq_rotation){between(c, 0, rows - 2), cosine, sine};
+    for (double *a = sums + all[i].row * COLUMNS, *end = a + COLUMNS; a < end; a++) {
+      const double low = cosine * a[0] - sine * a[COLUMNS], high = sine * a[0] + cosine * a[COLUMNS];
+      a[0] = low, a[COLUMNS] = high;
+    }
+  }
+  ((dq_f64_rotations_function *)c->row->function)(all, count, out.data);
+  c->reached++;
+  report(c, !memcmp(expected.data, out.data, bytes) && output_guards_hold(&out), "%lld rotations of %lld rows",
+         (long long)count, (long long)rows);
+  input_free(&rotations);
+  output_free(&expected);
+  output_free(&out);
+}
+
+void check_f64_dots(checker *c) {
+  const int64_t rows = between(c, 0, 13), columns = array_size(c), stride = columns + between(c, 0, 3);
+  const size_t count = stored(rows, columns, false, stride), bytes = (size_t)rows * sizeof(double);
+  input_buffer data = input_new(count * sizeof(double)), vector = input_new((size_t)columns * sizeof(double));
+  output_buffer out = output_new(bytes, (size_t)between(c, 0, 7) * sizeof(double));
+  fill_doubles(c, data.data, (int64_t)count);
+  fill_doubles(c, vector.data, columns);
+  const dq_f64_dots dots = {data.data, vector.data, out.data, rows, columns, stride};
+  bool good = true;
+  ((dq_f64_dots_function *)c->row->function)(&dots);
+  for (int64_t r = 0; r < rows; r++) {
+    double lanes[DQ_DOT_LANES] = {0};
+    for (int64_t i = 0; i < columns; i++) lanes[i % DQ_DOT_LANES] += dots.data[r * stride + i] * dots.vector[i];
+    good &= dots.out[r] ==
+            ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
+  }
+  c->reached++;
+  report(c, good && output_guards_hold(&out), "%lld rows of %lld", (long long)rows, (long long)columns);
+  input_free(&data);
+  input_free(&vector);
+  output_free(&out);
 }

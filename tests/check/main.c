@@ -11,6 +11,9 @@
 
 static check_case *const f32_tile_cases[] = {check_conv_f32, check_gemm_f32, check_conv_matrix, check_conv_gradient,
                                              NULL};
+static check_case *const f64_tile_cases[] = {check_f64_tile, NULL};
+static check_case *const f64_rotations_cases[] = {check_f64_rotations, NULL};
+static check_case *const f64_dots_cases[] = {check_f64_dots, NULL};
 static check_case *const i16_tile_cases[] = {check_conv_int8, check_gemm_int8, check_winograd_int8, NULL};
 static check_case *const u8s8_tile_cases[] = {check_conv_int8, check_gemm_int8, NULL};
 static check_case *const u8s8_bytes_tile_cases[] = {check_conv_int8, NULL};

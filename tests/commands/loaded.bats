@@ -9,12 +9,14 @@ setup_file() {
   fi
 }
 
-@test "a command that decomposes nothing loads neither OpenBLAS nor MPI" {
+@test "a command that decomposes no matrix of more than 1024 rows loads neither OpenBLAS nor MPI" {
   gives 0 ldd "$build/dq"
   [[ $output != *openblas* && $output != *lapack* && $output != *libmpi* && $output == *libprotobuf-c* ]]
   gives 0 env LD_DEBUG=files dq-run "$models/small.onnx" --data "npy:$x"
   [[ $stderr != *openblas* ]]
-  gives 0 env LD_DEBUG=files dq-tucker "$root/datasets/shapes.onnx" --energy 0.9 -o t.onnx -q
+  gives 0 env LD_DEBUG=files dq-tucker "$root/datasets/shapes.onnx" --macs -25% --data synth:shapes,count=32 -o t.onnx -q
+  [[ $stderr != *openblas* && $stderr != *lapack* ]]
+  gives 0 env LD_DEBUG=files dq-tucker "$models/wide.onnx" --energy 0.5 -o t.onnx -q
   [[ $stderr == *"generating link map"* && $stderr == *openblas* && $stderr == *lapacke* ]]
 }
 
@@ -32,13 +34,14 @@ setup_file() {
   done
 }
 
-@test "without OpenBLAS a decomposition ends with 5 and a hint" {
+@test "without OpenBLAS a decomposition of a large matrix ends with 5 and a hint" {
   mkdir none
   echo none >none/libopenblas.so.0
-  gives 5 env LD_LIBRARY_PATH="$PWD/none" dq-tucker "$root/datasets/shapes.onnx" --energy 0.9 -o t.onnx
+  gives 5 env LD_LIBRARY_PATH="$PWD/none" dq-tucker "$models/wide.onnx" --energy 0.5 -o t.onnx
   has "OpenBLAS and LAPACKE cannot be loaded: "
-  has "hint: decompositions need both: apt-get install libopenblas0-pthread liblapacke"
+  has "hint: decompositions of matrices with more than 1024 rows and columns need both: apt-get install libopenblas0-pthread liblapacke"
   only none
+  gives 0 env LD_LIBRARY_PATH="$PWD/none" dq-tucker "$root/datasets/shapes.onnx" --energy 0.9 -o t.onnx
   gives 0 env LD_LIBRARY_PATH="$PWD/none" dq-run "$models/small.onnx" --data "npy:$x"
   gives 0 env LD_LIBRARY_PATH="$PWD/none" dq-run "$models/small.onnx" --data "npy:$x" --conv im2col-openblas
 }
@@ -64,8 +67,12 @@ setup_file() {
   if ((EUID == 0)); then gives 0 chroot empty /dq $line; else (cd empty && env -i ./dq $line); fi
   gives 0 dq-int8 empty/shapes.onnx --data synth:shapes -o int8.onnx -q
   cmp int8.onnx empty/int8.onnx
-  gives 0 "$build/static/dq" tucker empty/shapes.onnx --energy 0.9 -o tucker.onnx
+  line="--macs -25% --untimed --data synth:shapes,count=64"
+  gives 0 "$build/static/dq" tucker empty/shapes.onnx $line -o tucker.onnx
   has "convolutions decomposed"
+  gives 0 dq-tucker empty/shapes.onnx $line -o empty/tucker.onnx
+  cmp tucker.onnx empty/tucker.onnx
+  gives 0 "$build/static/dq" tucker "$models/wide.onnx" --energy 0.5 -o wide.onnx
   gives 4 env OMPI_COMM_WORLD_SIZE=2 "$build/static/dq" int8 empty/shapes.onnx --data synth:shapes -o a.onnx
   has "hint: a static program has no MPI; the Debian package and the source have"
 }

@@ -58,7 +58,7 @@ plain_line() {
 # OpenBLAS waits for ever for a buffer that the system refuses: the command must not.
 @test "a decomposition without memory for its buffers" {
   ! sanitized || skip "sanitizers need all addresses"
-  plain_line tucker "$models/small.onnx"
+  plain_line tucker "$models/wide.onnx"
   run --separate-stderr bash -c 'ulimit -v 250000 && timeout 60 "$@"' - "${line[@]}"
   [ "$status" -eq 5 ] || [ "$status" -eq 0 ]
   [ "$status" -eq 0 ] || has "out of memory: 134217728 bytes needed" || has "cannot start"

@@ -225,6 +225,13 @@ static void make_unknown_size(maker *m) {
   output(m, value(m, "y"), 4, (int64_t[]){-1, 8, -1, -1});
 }
 
+// Both unfoldings of the weight have more than 1024 rows and columns: LAPACK decomposes them.
+static void make_wide(maker *m) {
+  dq_value *x = input(m, "x", 4, (int64_t[]){1, 115, 3, 3});
+  conv(m, "conv1", x, 1030, 115, 3, 1, value(m, "y"));
+  output(m, value(m, "y"), 4, (int64_t[]){1, 1030, 3, 3});
+}
+
 static void make_open_channels(maker *m) {
   dq_value *x = input(m, "x", 4, (int64_t[]){1, -1, 8, 8});
   conv(m, "conv1", x, 8, 3, 3, 1, value(m, "y"));
@@ -425,6 +432,7 @@ static const struct {
     {"loud_norm", make_loud_norm},
     {"unknown_operator", make_unknown_operator},
     {"unknown_size", make_unknown_size},
+    {"wide", make_wide},
     {"open_channels", make_open_channels},
     {"bad_group", make_bad_group},
     {"zero_stride", make_zero_stride},

@@ -13,6 +13,14 @@
 #include "lib/base/random.h"
 #include "lib/base/sizes.h"
 
+static void add(dq_moments *moments, int64_t rows, float *vectors, const dq_context *context) {
+  dq_arena *arena = dq_arena_new(NULL);
+  dq_moments_work work;
+  assert_int_equal(dq_moments_open_work(&work, context, arena, NULL), DQ_OK);
+  dq_moments_add(moments, rows, vectors, &work);
+  dq_arena_free(arena);
+}
+
 static int start(void **state) { return (*state = dq_arena_new(0)) ? 0 : -1; }
 static int end(void **state) { return dq_arena_free(*state), 0; }
 
@@ -29,8 +37,8 @@ static void moments_by_hand(void **state) {
   float vectors[] = {1, 3, 1, 3, 7, 1};
   assert_int_equal(dq_moments_init(&m, (int64_t[]){1, 1, 1, 1}, 1, *state, NULL), DQ_OK);
   assert_int_equal(dq_moments_bytes((int64_t[]){1, 1, 1, 1}, 1), 9 * sizeof(float));
-  assert_int_equal(dq_moments_add(&m, 1, vectors, NULL, NULL), DQ_OK);
-  assert_int_equal(dq_moments_add(&m, 1, vectors + 3, NULL, NULL), DQ_OK);
+  add(&m, 1, vectors, NULL);
+  add(&m, 1, vectors + 3, NULL);
   assert_int_equal(dq_moments_centre(&m, NULL), DQ_OK);
   const float expected[] = {1, 2, 2, 2, 4, 5, 2, 5, 2};
   for (int i = 0; i < 8; i++) assert_true(m.sums[i] == expected[i]);
@@ -52,7 +60,7 @@ static void fill(dq_moments *m, const dq_tensor *weight, const double *spread, d
           v[patch + o] += v[p] * ((float *)weight->data)[((g * m->out + o) * m->in + p % m->in) * m->taps + p / m->in];
       v[m->size - 1] = 1;
     }
-  assert_int_equal(dq_moments_add(m, rows, vectors, context, NULL), DQ_OK);
+  add(m, rows, vectors, context);
 }
 
 static void ready(dq_moments *m, const dq_tensor *weight, int64_t group, const double *spread, dq_arena *arena) {
@@ -72,7 +80,7 @@ static void regression_by_hand(void **state) {
   const double corners[4][2] = {{2, 1}, {2, -1}, {-2, 1}, {-2, -1}};
   for (int i = 0; i < 4; i++) {
     double x = corners[i][0] + 1, y = corners[i][1];
-    assert_int_equal(dq_moments_add(&m, 1, (float[]){x, y, x, y, 1}, NULL, NULL), DQ_OK);
+    add(&m, 1, (float[]){x, y, x, y, 1}, NULL);
   }
   assert_int_equal(dq_moments_centre(&m, NULL), DQ_OK);
   dq_fit_prepare(&m, DQ_FIT_RIDGE);
@@ -110,8 +118,7 @@ static void ridge_of_elements(void **state) {
   for (int i = 0; i < 2; i++) {
     dq_moments m;
     assert_int_equal(dq_moments_init(&m, dims[i], 1, *state, NULL), DQ_OK);
-    for (int k = 0; k < 4; k++)
-      assert_int_equal(dq_moments_add(&m, 1, (float[]){k & 1 ? 2 : -2, k & 2 ? 1 : -1, 0, 1}, NULL, NULL), DQ_OK);
+    for (int k = 0; k < 4; k++) add(&m, 1, (float[]){k & 1 ? 2 : -2, k & 2 ? 1 : -1, 0, 1}, NULL);
     assert_int_equal(dq_moments_centre(&m, NULL), DQ_OK);
     assert_true(fabs(dq_fit_mean_variance(&m, 0) - 2.5) < 1e-6);
     dq_fit_prepare(&m, 0.5);
@@ -124,8 +131,7 @@ static void nothing_to_explain(void **state) {
   dq_tensor *weight = dq_tensor_new(*state, DQ_F32, 4, (int64_t[]){2, 2, 1, 1});
   dq_moments m;
   assert_int_equal(dq_moments_init(&m, weight->dims, 1, *state, NULL), DQ_OK);
-  for (int i = 0; i < 4; i++)
-    assert_int_equal(dq_moments_add(&m, 1, (float[]){(float)(i % 2), (float)(i / 2), 0, 0, 1}, NULL, NULL), DQ_OK);
+  for (int i = 0; i < 4; i++) add(&m, 1, (float[]){(float)(i % 2), (float)(i / 2), 0, 0, 1}, NULL);
   assert_int_equal(dq_moments_centre(&m, NULL), DQ_OK);
   dq_fit_prepare(&m, DQ_FIT_RIDGE);
   dq_fit fit;
@@ -197,7 +203,7 @@ static void nothing_seen_and_not_finite(void **state) {
   dq_moments m;
   assert_int_equal(dq_moments_init(&m, (int64_t[]){1, 1, 1, 1}, 1, *state, NULL), DQ_OK);
   assert_int_equal(dq_moments_centre(&m, NULL), DQ_BAD_INPUT);
-  assert_int_equal(dq_moments_add(&m, 1, (float[]){INFINITY, 1, 1}, NULL, NULL), DQ_OK);
+  add(&m, 1, (float[]){INFINITY, 1, 1}, NULL);
   assert_int_equal(dq_moments_centre(&m, NULL), DQ_BAD_INPUT);
 }
 

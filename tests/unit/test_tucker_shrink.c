@@ -13,6 +13,14 @@
 #include "decomp/tucker/tucker_split.h"
 #include "lib/base/random.h"
 
+static void add(dq_moments *moments, int64_t rows, float *vectors) {
+  dq_arena *arena = dq_arena_new(NULL);
+  dq_moments_work work;
+  assert_int_equal(dq_moments_open_work(&work, NULL, arena, NULL), DQ_OK);
+  dq_moments_add(moments, rows, vectors, &work);
+  dq_arena_free(arena);
+}
+
 static int start(void **state) { return (*state = dq_arena_new(0)) ? 0 : -1; }
 static int end(void **state) { return dq_arena_free(*state), 0; }
 
@@ -24,7 +32,7 @@ static void halves_together(void **state) {
   for (int h = 0; h < 3; h++)
     assert_int_equal(dq_moments_init(&halves[h], (int64_t[]){1, 1, 1, 1}, 1, *state, NULL), DQ_OK);
   for (int h = 0; h < 2; h++) {
-    assert_int_equal(dq_moments_add(&halves[h], 1, vectors + 3 * h, NULL, NULL), DQ_OK);
+    add(&halves[h], 1, vectors + 3 * h);
     assert_int_equal(dq_moments_centre(&halves[h], NULL), DQ_OK);
   }
   dq_moments_pool(&halves[0], &halves[1]);
@@ -47,7 +55,7 @@ static void add_corners(dq_moments *m, const float reach[2], const float gain[2]
   assert_int_equal(dq_moments_init(m, (int64_t[]){2, 2, 1, 1}, 1, arena, NULL), DQ_OK);
   for (int i = 0; i < 4; i++) {
     const float x = i & 1 ? reach[0] : -reach[0], y = i & 2 ? reach[1] : -reach[1];
-    assert_int_equal(dq_moments_add(m, 1, (float[]){x, y, gain[0] * x, gain[1] * y, 1}, NULL, NULL), DQ_OK);
+    add(m, 1, (float[]){x, y, gain[0] * x, gain[1] * y, 1});
   }
   assert_int_equal(dq_moments_centre(m, NULL), DQ_OK);
 }
@@ -97,7 +105,7 @@ static void fill(dq_moments *m, const dq_tensor *weight, int64_t rows, uint64_t 
         v[PATCH + o] += v[p] * ((float *)weight->data)[(o * IN + p % IN) * TAPS + p / IN];
     v[m->size - 1] = 1;
   }
-  assert_int_equal(dq_moments_add(m, rows, vectors, NULL, NULL), DQ_OK);
+  add(m, rows, vectors);
   assert_int_equal(dq_moments_centre(m, NULL), DQ_OK);
 }
 

@@ -19,6 +19,38 @@ void dq_f32_tile_c(const dq_tile *t) {
   }
 }
 
+void dq_f64_tile_c(const dq_f64_tile *t) {
+  enum { ROWS = 4, COLUMNS = 4 };
+  for (int i = 0; i < ROWS; i++)
+    for (int j = 0; j < COLUMNS; j++) {
+      double *c = t->c + i * t->c_stride + j, sum = t->accumulate ? *c : 0;
+      for (int64_t k = 0; k < t->depth; k++) sum = fma(t->a[k * ROWS + i], t->b[k * COLUMNS + j], sum);
+      *c = sum;
+    }
+}
+
+void dq_f64_dots_c(const dq_f64_dots *d) {
+  const int64_t whole = d->columns / DQ_DOT_LANES * DQ_DOT_LANES;
+  for (int64_t r = 0; r < d->rows; r++) {
+    const double *row = d->data + r * d->stride;
+    double lanes[DQ_DOT_LANES] = {0};
+    for (int64_t i = 0; i < whole; i += DQ_DOT_LANES)
+      for (int lane = 0; lane < DQ_DOT_LANES; lane++) lanes[lane] += row[i + lane] * d->vector[i + lane];
+    d->out[r] = dq_dot_end(lanes, d->columns - whole, row + whole, d->vector + whole);
+  }
+}
+
+void dq_f64_rotations_c(const dq_rotation *rotations, int64_t count, double *rows) {
+  for (const dq_rotation *r = rotations; r < rotations + count; r++) {
+    double *low = rows + r->row * DQ_ROTATED_COLUMNS, *high = low + DQ_ROTATED_COLUMNS;
+    for (int i = 0; i < DQ_ROTATED_COLUMNS; i++) {
+      const double a = low[i], b = high[i];
+      low[i] = r->cosine * a - r->sine * b;
+      high[i] = r->sine * a + r->cosine * b;
+    }
+  }
+}
+
 // Words of two int16, modulo 2^32.
 static uint32_t pair_dot(uint32_t sum, const void *b, const void *a) {
   int16_t x[2], w[2];

@@ -4,6 +4,7 @@
 #define DQ_KERNELS_REFERENCE_H
 
 #include "lib/kernels/reference/forms.h"
+#include "lib/kernels/reference/forms_f64.h"
 
 // Convolutions and matrix products (conv_gemm.c) by plain loops, without packing, in one thread. Operands and results
 // are those of dq_conv_f32_run, dq_conv_int8_run, dq_gemm_f32 and dq_gemm_int8; weights are OIHW, `bias` and `addend`

@@ -8,6 +8,7 @@
 
 #define V_WORDS 8
 typedef __m256 f32_vector;
+typedef __m256d f64_vector;
 typedef __m256i i32_vector;
 
 // Lanes below count; count may be below 0 or above V_WORDS.
@@ -75,6 +76,15 @@ static inline void f32_merge_2(__m256 x[2]) {
 #define F32_WINDOW_ROWS 4 // rows of outputs of a depthwise convolution, whose sums are in registers
 static inline __m256 f32_values(const void *p) { return f32_load(p); }
 static inline __m256 f32_weight(const void *p) { return f32_broadcast(p); }
+
+static inline __m256d f64_zero(void) { return _mm256_setzero_pd(); }
+static inline __m256d f64_load(const double *p) { return _mm256_loadu_pd(p); }
+static inline void f64_store(double *p, __m256d x) { _mm256_storeu_pd(p, x); }
+static inline __m256d f64_broadcast(const double *p) { return _mm256_set1_pd(*p); }
+static inline __m256d f64_plus(__m256d a, __m256d b) { return _mm256_add_pd(a, b); }
+static inline __m256d f64_minus(__m256d a, __m256d b) { return _mm256_sub_pd(a, b); }
+static inline __m256d f64_times(__m256d a, __m256d b) { return _mm256_mul_pd(a, b); }
+static inline __m256d f64_dot(__m256d sum, __m256d b, __m256d a) { return _mm256_fmadd_pd(b, a, sum); }
 
 static inline __m256i i32_zero(void) { return _mm256_setzero_si256(); }
 static inline __m256i i32_set(int32_t x) { return _mm256_set1_epi32(x); }

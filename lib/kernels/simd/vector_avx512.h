@@ -8,6 +8,7 @@
 
 #define V_WORDS 16
 typedef __m512 f32_vector;
+typedef __m512d f64_vector;
 typedef __m512i i32_vector;
 
 // Lanes below count; count may be below 0 or above V_WORDS.
@@ -77,6 +78,15 @@ dq_f32_window_function dq_f32_window3_avx512;
 #define F32_WINDOW3 dq_f32_window3_avx512 // for 3x3 kernels of stride 1 on planes wider than a vector
 static inline __m512 f32_values(const void *p) { return f32_load(p); }
 static inline __m512 f32_weight(const void *p) { return f32_broadcast(p); }
+
+static inline __m512d f64_zero(void) { return _mm512_setzero_pd(); }
+static inline __m512d f64_load(const double *p) { return _mm512_loadu_pd(p); }
+static inline void f64_store(double *p, __m512d x) { _mm512_storeu_pd(p, x); }
+static inline __m512d f64_broadcast(const double *p) { return _mm512_set1_pd(*p); }
+static inline __m512d f64_plus(__m512d a, __m512d b) { return _mm512_add_pd(a, b); }
+static inline __m512d f64_minus(__m512d a, __m512d b) { return _mm512_sub_pd(a, b); }
+static inline __m512d f64_times(__m512d a, __m512d b) { return _mm512_mul_pd(a, b); }
+static inline __m512d f64_dot(__m512d sum, __m512d b, __m512d a) { return _mm512_fmadd_pd(b, a, sum); }
 
 static inline __m512i i32_zero(void) { return _mm512_setzero_si512(); }
 static inline __m512i i32_set(int32_t x) { return _mm512_set1_epi32(x); }

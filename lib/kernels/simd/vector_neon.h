@@ -11,6 +11,9 @@
 typedef struct f32_vector {
   float32x4_t low, high;
 } f32_vector;
+typedef struct f64_vector {
+  float64x2_t low, high;
+} f64_vector;
 typedef struct i32_vector {
   int32x4_t low, high;
 } i32_vector;
@@ -50,6 +53,28 @@ static inline f32_vector f32_load(const void *p) { return (f32_vector){vld1q_f32
 static inline void f32_store(void *p, f32_vector x) {
   vst1q_f32(p, x.low);
   vst1q_f32((float *)p + 4, x.high);
+}
+static inline f64_vector f64_zero(void) { return (f64_vector){vdupq_n_f64(0), vdupq_n_f64(0)}; }
+static inline f64_vector f64_load(const double *p) { return (f64_vector){vld1q_f64(p), vld1q_f64(p + 2)}; }
+static inline void f64_store(double *p, f64_vector x) {
+  vst1q_f64(p, x.low);
+  vst1q_f64(p + 2, x.high);
+}
+static inline f64_vector f64_broadcast(const double *p) {
+  float64x2_t x = vld1q_dup_f64(p);
+  return (f64_vector){x, x};
+}
+static inline f64_vector f64_plus(f64_vector a, f64_vector b) {
+  return (f64_vector){vaddq_f64(a.low, b.low), vaddq_f64(a.high, b.high)};
+}
+static inline f64_vector f64_minus(f64_vector a, f64_vector b) {
+  return (f64_vector){vsubq_f64(a.low, b.low), vsubq_f64(a.high, b.high)};
+}
+static inline f64_vector f64_times(f64_vector a, f64_vector b) {
+  return (f64_vector){vmulq_f64(a.low, b.low), vmulq_f64(a.high, b.high)};
+}
+static inline f64_vector f64_dot(f64_vector sum, f64_vector b, f64_vector a) {
+  return (f64_vector){vfmaq_f64(sum.low, b.low, a.low), vfmaq_f64(sum.high, b.high, a.high)};
 }
 // The compiler makes a multiplication by one lane of what is used as a factor only.
 static inline f32_vector f32_broadcast(const void *p) {

@@ -13,6 +13,7 @@
 #include "lib/base/cpu.h"
 #include "lib/kernels/table/audit_forms.h"
 #include "lib/kernels/reference/forms.h"
+#include "lib/kernels/reference/forms_f64.h"
 
 enum { DQ_KERNEL_ALIGNMENT = 64 }; // of packed and scratch, in bytes
 
