@@ -105,7 +105,7 @@ first_weight() {
   local shapes=$root/datasets/shapes.onnx
   local data=(--untimed --data synth:shapes,split=calib,count=128 --eval synth:shapes,count=400 -q)
   local words=(--macs -60% "${data[@]}")
-  gives 0 dq-tucker "$shapes" --macs -75% "${data[@]}" -o out.onnx --retrain builtin,epochs=3,lr=0.0003 --json facts.json
+  gives 0 dq-tucker "$shapes" --macs -80% "${data[@]}" -o out.onnx --retrain builtin,epochs=3,lr=0.0003 --json facts.json
   awk -F'[:,]' '/"before"/ { b = $2 } /"converted"/ && !c { c = $2 } /"after"/ && !a { a = $2 } END { exit !(c < a && a <= 100) }' \
     <(grep -A8 '"key": "top1"' facts.json)
   only facts.json out.onnx

@@ -432,7 +432,6 @@ static const struct {
     {"loud_norm", make_loud_norm},
     {"unknown_operator", make_unknown_operator},
     {"unknown_size", make_unknown_size},
-    {"wide", make_wide},
     {"open_channels", make_open_channels},
     {"bad_group", make_bad_group},
     {"zero_stride", make_zero_stride},
@@ -459,6 +458,7 @@ static const struct {
     {"far", make_far},
     {"far_five", make_far_five},
     {"conv_head", make_conv_head},
+    {"wide", make_wide},
 };
 
 int main(int argc, char **argv) {
