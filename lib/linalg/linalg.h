@@ -7,7 +7,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/base/pool.h"
 #include "lib/base/status.h"
 
 // Left singular vectors and values of the rows x columns matrix A = sum_k values[k] left_k right_k^T `a`, count =
@@ -89,10 +88,9 @@ dq_status dq_solve_triangular(const dq_matrix *lower, bool transposed, const dq_
 dq_status dq_symmetric_eigen(int64_t size, double *a, double *values, bool vectors, dq_error *error);
 
 // The Cholesky factor R of a symmetric positive definite size x size matrix A = R^T R. Only the upper triangle of `a`
-// is read; R replaces it, and R^T the lower triangle, so that rows and columns of R are both contiguous. The result
-// does not depend on the number of threads; `pool` may be NULL. It takes size^3 / 3 operations. DQ_BAD_INPUT: the
-// matrix is not positive definite.
-dq_status dq_factor_symmetric(int64_t size, double *a, dq_pool *pool, dq_error *error);
+// is read; R replaces it, and R^T the lower triangle, so that rows and columns of R are both contiguous. Statuses
+// as for dq_cholesky.
+dq_status dq_factor_symmetric(int64_t size, double *a, dq_error *error);
 // Replaces x by A^-1 x, with the matrix that dq_factor_symmetric made of A as `factor`.
 void dq_solve_factored(int64_t size, const double *factor, double *x);
 

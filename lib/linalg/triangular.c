@@ -124,3 +124,26 @@ dq_status dq_solve_triangular(const dq_matrix *lower, bool transposed, const dq_
     DQ_TRY(solve_rows(lower, transposed, b, (transposed ? blocks - 1 - i : i) * BLOCK, error));
   return DQ_OK;
 }
+
+dq_status dq_factor_symmetric(int64_t size, double *a, dq_error *error) {
+  const dq_matrix matrix = dq_matrix_tight(size, size, a);
+  for (int64_t i = 0; i < size; i++)
+    for (int64_t j = 0; j < i; j++) a[i * size + j] = a[j * size + i];
+  DQ_TRY(dq_cholesky(&matrix, error));
+  for (int64_t i = 0; i < size; i++)
+    for (int64_t j = 0; j < i; j++) a[j * size + i] = a[i * size + j];
+  return DQ_OK;
+}
+
+void dq_solve_factored(int64_t size, const double *factor, double *x) {
+  for (int64_t k = 0; k < size; k++) { // R^T z = x
+    const double *row = factor + k * size;
+    x[k] /= row[k];
+    subtract(size - k - 1, x[k], row + k + 1, x + k + 1);
+  }
+  for (int64_t k = size - 1; k >= 0; k--) { // R x = z, by the mirrored columns
+    const double *row = factor + k * size;
+    x[k] /= row[k];
+    subtract(k, x[k], row, x);
+  }
+}

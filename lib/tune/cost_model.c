@@ -242,7 +242,7 @@ dq_status dq_cost_model_fit(dq_cost_model *model, const char *run, bool is_count
   }
   for (int i = 0; i < model->used; i++) model->weights[i] -= model->mean;
   fill_matrix(model);
-  DQ_TRY(dq_factor_symmetric(model->used, model->matrix, NULL, error));
+  DQ_TRY(dq_factor_symmetric(model->used, model->matrix, error));
   dq_solve_factored(model->used, model->matrix, model->weights);
   return DQ_OK;
 }

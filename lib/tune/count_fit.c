@@ -57,7 +57,7 @@ static dq_status step(dq_costs *costs, double *own, const dq_counts *const *coun
     n.matrix[i * UNKNOWNS + i] += 1 / (OWN * OWN);
     n.right[i] -= own[i] / (OWN * OWN);
   }
-  DQ_TRY(dq_factor_symmetric(UNKNOWNS, n.matrix, NULL, error));
+  DQ_TRY(dq_factor_symmetric(UNKNOWNS, n.matrix, error));
   dq_solve_factored(UNKNOWNS, n.matrix, n.right);
   for (int i = 0; i < DQ_COUNTS; i++) {
     double change = bounded(n.right[i]);

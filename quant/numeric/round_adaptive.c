@@ -49,7 +49,7 @@ static int compare_ranked(const void *a, const void *b) {
   return x->index < y->index ? -1 : 1;
 }
 
-static dq_status factorize(rounding_state *state, dq_arena *arena, const dq_context *context, dq_error *error) {
+static dq_status factorize(rounding_state *state, dq_arena *arena, dq_error *error) {
   int64_t n = state->task->inputs;
   ranked *list = DQ_NEW_ARRAY(arena, n, ranked);
   state->factor = DQ_NEW_ARRAY(arena, n * n, double);
@@ -60,16 +60,16 @@ static dq_status factorize(rounding_state *state, dq_arena *arena, const dq_cont
   for (int64_t i = 0; i < n; i++) state->order[i] = list[i].index;
   for (int64_t i = 0; i < n; i++)
     for (int64_t j = 0; j < n; j++) state->factor[i * n + j] = state->weigh[state->order[i] * n + state->order[j]];
-  return dq_factor_symmetric(n, state->factor, context->pool, error);
+  return dq_factor_symmetric(n, state->factor, error);
 }
 
 // With more damping where the covariance is not positive definite.
-static dq_status factorize_damped(rounding_state *state, dq_arena *arena, const dq_context *context, dq_error *error) {
-  dq_status status = factorize(state, arena, context, error);
+static dq_status factorize_damped(rounding_state *state, dq_arena *arena, dq_error *error) {
+  dq_status status = factorize(state, arena, error);
   for (double damping = DAMPING * DAMPING_STEP; status == DQ_BAD_INPUT && damping <= MOST_DAMPING;
        damping *= DAMPING_STEP) {
     covariance(state->task, damping, state->weigh);
-    status = factorize(state, arena, context, error);
+    status = factorize(state, arena, error);
   }
   return status;
 }
@@ -139,7 +139,7 @@ static void remainder_of(const dq_rounding_task *task, const double *h, int64_t 
 // drawn to the float weights. It weakens inputs that are more noise than signal and makes up for errors of the
 // layers before, as far as other inputs tell them. Samples are few and alike: without RIDGE it learns them by
 // heart.
-static dq_status follow(dq_rounding_task *task, dq_arena *arena, const dq_context *context, dq_error *error) {
+static dq_status follow(dq_rounding_task *task, dq_arena *arena, dq_error *error) {
   static const double RIDGE = 0.3; // added to the variances, of their mean
   int64_t n = task->inputs;
   double *h = DQ_NEW_ARRAY(arena, n * n, double), *weights = DQ_NEW_ARRAY(arena, task->outputs * n, double);
@@ -147,7 +147,7 @@ static dq_status follow(dq_rounding_task *task, dq_arena *arena, const dq_contex
   if (!covariance(task, 0, h)) return DQ_OK;
   for (int64_t o = 0; o < task->outputs; o++) remainder_of(task, h, o, weights + o * n);
   covariance(task, RIDGE, h);
-  DQ_TRY(dq_factor_symmetric(n, h, context->pool, error));
+  DQ_TRY(dq_factor_symmetric(n, h, error));
   for (int64_t o = 0; o < task->outputs; o++) {
     dq_solve_factored(n, h, weights + o * n);
     for (int64_t i = 0; i < n; i++) weights[o * n + i] += task->weights[o * n + i];
@@ -157,7 +157,7 @@ static dq_status follow(dq_rounding_task *task, dq_arena *arena, const dq_contex
 }
 
 static dq_status solve(dq_rounding_task *task, dq_arena *arena, const dq_context *context, dq_error *error) {
-  if (task->responses && task->refit && task->bias) DQ_TRY(follow(task, arena, context, error));
+  if (task->responses && task->refit && task->bias) DQ_TRY(follow(task, arena, error));
   int64_t n = task->inputs, size = task->outputs * n;
   rounding_state state = {.task = task,
                           .weigh = DQ_NEW_ARRAY(arena, n * n, double),
@@ -167,7 +167,7 @@ static dq_status solve(dq_rounding_task *task, dq_arena *arena, const dq_context
   if (!state.weigh || !state.nearest || !state.error || !state.push)
     return dq_fail_memory(error, (size_t)(n * n) * sizeof(double));
   if (covariance(task, DAMPING, state.weigh)) {
-    DQ_TRY(factorize_damped(&state, arena, context, error));
+    DQ_TRY(factorize_damped(&state, arena, error));
     dq_pool_run(task->outputs > 1 ? context->pool : NULL, task->outputs, round_row, &state);
   }
   dq_round_bias(task);

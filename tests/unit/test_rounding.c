@@ -130,13 +130,13 @@ static void factor_by_hand(void **state) {
   (void)state;
   double a[] = {4, 2, 0, 5}, x[] = {8, 12}, singular[] = {1, 1, 1, 1};
   dq_error error;
-  assert_int_equal(dq_factor_symmetric(2, a, NULL, &error), DQ_OK);
+  assert_int_equal(dq_factor_symmetric(2, a, &error), DQ_OK);
   const double expected[] = {2, 1, 1, 2};
   for (int i = 0; i < 4; i++) assert_float_equal(a[i], expected[i], 1e-15);
   dq_solve_factored(2, a, x);
   assert_float_equal(x[0], 1, 1e-15);
   assert_float_equal(x[1], 2, 1e-15);
-  assert_int_equal(dq_factor_symmetric(2, singular, NULL, &error), DQ_BAD_INPUT);
+  assert_int_equal(dq_factor_symmetric(2, singular, &error), DQ_BAD_INPUT);
 }
 
 enum { OUTPUTS = 3, INPUTS = 8 };
