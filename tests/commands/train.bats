@@ -180,12 +180,15 @@ hint: --resume continues from it; remove it or give another folder for a new tra
   has "the checkpoint is of another training: data="
   cp state/checkpoint whole
   whole_size=$(stat -c %s whole)
-  for size in 3 22 200 $((whole_size - 1)); do
+  for size in 3 22 29 30 200 $((whole_size - 1)); do # the first line has 22 bytes, the hash 8
     head -c "$size" whole >state/checkpoint
     gives 3 dq-train "$worse" "${few[@]}" -o o.onnx --checkpoint state --resume
-    has "state/checkpoint: "
+    case $size in
+    3) has "state/checkpoint: not a checkpoint of dq-train" ;;
+    22 | 29) has "state/checkpoint: the checkpoint is truncated after $size bytes" ;;
+    *) has "state/checkpoint: the checkpoint is truncated or broken" ;;
+    esac
   done
-  has "truncated or broken"
   cp whole state/checkpoint
   printf x | dd of=state/checkpoint bs=1 seek=5000 conv=notrunc status=none
   gives 3 dq-train "$worse" "${few[@]}" -o o.onnx --checkpoint state --resume

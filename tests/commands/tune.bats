@@ -34,6 +34,14 @@ count() { # count FIELD FILE: of the record of the network in JSON
   sed -nE "s/^    \"$1\": ([0-9]+),?$/\1/p" "$2"
 }
 
+@test "tune: a new file of choices has the rights that the user gives new files" {
+  local mask
+  for mask in 022 077 002; do
+    (umask $mask && dq-tune "$models/small.onnx" --threads 1 --conv direct --time-limit 1s --wisdom "w$mask" >/dev/null)
+    [ "$(stat -c %a "w$mask")" = "$(printf %o $((0666 & ~mask)))" ]
+  done
+}
+
 @test "tune: what is known is not measured again" {
   records usual >w
   cp w before

@@ -230,6 +230,11 @@ static void values_arrive(void **state) {
   assert_string_equal(o.out.output, "out");
   assert_string_equal(o.report.json, "-");
   assert_true(dq_option_given(&o, "macs") && !dq_option_given(&o, "preset"));
+  dq_option_place places[DQ_OPTION_ROWS];
+  const int count = dq_option_places(&sample, places);
+  for (int i = 0; i < count; i++)
+    assert_ptr_equal(dq_option_target(&o, places[i].row->name), (const char *)&o + places[i].offset);
+  assert_null(dq_option_target(&o, "nonsense"));
   dq_options_free(&sample, &o);
 }
 
