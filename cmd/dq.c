@@ -2,6 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/sizes.h"
 #include "cmd/shared/command.h"
 #include "lib/base/nearest.h"
 
@@ -13,7 +14,7 @@
 static const dq_command *const commands[] = {
 #include "verbs.def"
 };
-enum { COMMANDS = sizeof commands / sizeof *commands, PREFIX = sizeof "dq-" - 1 };
+enum { COMMANDS = DQ_COUNT(commands), PREFIX = sizeof "dq-" - 1 };
 
 static const char *verb_of(const dq_command *command) { return command->name + PREFIX; }
 

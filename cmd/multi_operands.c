@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "lib/base/sizes.h"
 #include "lib/base/nearest.h"
 #include "lib/graph/names.h"
 
@@ -25,7 +26,7 @@ static const dq_option keys[] = {
     {.name = "shape", .type = DQ_OPTION_STRING, DQ_INTO(dq_multi_operand, shape)},
     {.name = "name", .type = DQ_OPTION_STRING, DQ_INTO(dq_multi_operand, name)},
 };
-enum { KEYS = sizeof keys / sizeof *keys };
+enum { KEYS = DQ_COUNT(keys) };
 
 // The key that `text` begins with, with '=' behind it; -1: none.
 static int key_at(const char *text) {

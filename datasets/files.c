@@ -6,13 +6,15 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+#include "lib/base/sizes.h"
+
 // The last four cannot be decoded here: they are found so that they can be named.
 static const char *const picture_suffixes[] = {".jpg", ".jpeg", ".png",  ".bmp",  ".pgm", ".ppm",
                                                ".pnm", ".gif",  ".webp", ".tiff", ".tif"};
 
 bool dq_has_picture_suffix(const char *name) {
   const char *dot = strrchr(name, '.');
-  for (size_t i = 0; dot && i < sizeof picture_suffixes / sizeof *picture_suffixes; i++)
+  for (int i = 0; dot && i < DQ_COUNT(picture_suffixes); i++)
     if (!strcasecmp(dot, picture_suffixes[i])) return true;
   return false;
 }

@@ -18,7 +18,7 @@ static const npy_type types[] = {
     {"f4", DQ_F32}, {"f8", DQ_F64}, {"f2", DQ_F16}, {"i1", DQ_I8},  {"i2", DQ_I16}, {"i4", DQ_I32},
     {"i8", DQ_I64}, {"u1", DQ_U8},  {"u2", DQ_U16}, {"u4", DQ_U32}, {"u8", DQ_U64}, {"b1", DQ_BOOL},
 };
-enum { TYPES = sizeof types / sizeof *types };
+enum { TYPES = DQ_COUNT(types) };
 
 // A place in the header text.
 typedef struct scanner {

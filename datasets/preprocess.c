@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/sizes.h"
 #include "datasets/reader.h"
 
 #define DQ_ARG(...) __VA_ARGS__
@@ -21,7 +22,7 @@ static const preset presets[] = {
 #include "datasets/presets.def"
 #undef DQ_PRESET
 };
-enum { PRESETS = sizeof presets / sizeof *presets };
+enum { PRESETS = DQ_COUNT(presets) };
 
 const char *dq_preset_name(int index) { return index >= 0 && index < PRESETS ? presets[index].name : NULL; }
 

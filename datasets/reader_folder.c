@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/sizes.h"
 #include "datasets/files.h"
 
 typedef struct names {
@@ -49,7 +50,7 @@ static dq_status list_names(names *list, dq_data *data, const char *folder, bool
 static const char *label_beside(dq_arena *arena, const char *folder, const char *picture, dq_label_kind *kind) {
   static const char *const suffixes[] = {".txt", ".png", ".bmp", ".pgm"};
   const char *dot = strrchr(picture, '.');
-  for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+  for (int i = 0; i < DQ_COUNT(suffixes); i++) {
     const char *path = dq_arena_printf(arena, "%s/%.*s%s", folder, (int)(dot - picture), picture, suffixes[i]);
     if (path && dq_is_file(path)) {
       *kind = i ? DQ_LABEL_MASK : DQ_LABEL_BOXES;

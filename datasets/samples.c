@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/sizes.h"
 #include "datasets/files.h"
 #include "datasets/reader.h"
 #include "lib/base/file.h"
@@ -19,7 +20,7 @@ static const kind kinds[] = {
 #include "datasets/readers.def"
 #undef DQ_READER
 };
-enum { KINDS = sizeof kinds / sizeof *kinds };
+enum { KINDS = DQ_COUNT(kinds) };
 
 static const kind *kind_of(const dq_reader_functions *functions) {
   const kind *k = kinds;

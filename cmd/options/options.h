@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "lib/base/sizes.h"
 #include "lib/base/context.h"
 #include "lib/base/status.h"
 
@@ -160,7 +161,7 @@ extern const int dq_common_row_count, dq_info_row_count, dq_data_row_count, dq_b
     dq_output_row_count, dq_report_row_count, dq_sums_row_count, dq_wisdom_row_count;
 
 // A command's own table, for dq_command: DQ_OWN_ROWS(rows).
-#define DQ_OWN_ROWS(array) .rows = (array), .row_count = (int)(sizeof(array) / sizeof(*(array)))
+#define DQ_OWN_ROWS(array) .rows = (array), .row_count = DQ_COUNT(array)
 
 // Which shared rows a command takes. The common ones are there unless DQ_ONLY_INFO leaves --help and
 // --version alone.

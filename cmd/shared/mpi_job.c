@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "lib/base/sizes.h"
 #include "cmd/mpi/mpi_module.h"
 #include "lib/base/file.h"
 #ifndef DQ_STATIC
@@ -54,10 +55,9 @@ static bool find(const char *place, char path[PATH_MAX]) {
 // Open MPI's own modules look for its symbols among those of the whole process.
 static dq_status load(dq_error *error) {
   char path[PATH_MAX];
-  size_t i = 0;
-  while (i < sizeof places / sizeof *places && !find(places[i], path)) i++;
-  if (i == sizeof places / sizeof *places)
-    return fail_without("with libopenmpi-dev installed, make builds dq with it", error);
+  int i = 0;
+  while (i < DQ_COUNT(places) && !find(places[i], path)) i++;
+  if (i == DQ_COUNT(places)) return fail_without("with libopenmpi-dev installed, make builds dq with it", error);
   void *handle = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
   module = handle ? dlsym(handle, "dq_mpi") : NULL;
   if (module) return DQ_OK;

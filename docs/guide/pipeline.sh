@@ -34,7 +34,7 @@ for model in "$models"/*.onnx; do
   step "$name" dq-report "$model" "${measure[@]}" || continue
   table+=("$model")
   step "$name-half" dq-amp "$model" -o "$out/$name-half.onnx" && table+=("$out/$name-half.onnx")
-  step "$name-tucker" dq-tucker "$model" --macs="${MACS:--20%}" "${fit[@]}" -o "$out/$name-tucker.onnx" &&
+  step "$name-tucker" dq-tucker "$model" --macs="${MACS:--20%}" --untimed "${fit[@]}" -o "$out/$name-tucker.onnx" &&
     table+=("$out/$name-tucker.onnx")
   [[ $data ]] || continue
   for source in "$model" "$out/$name-tucker.onnx"; do

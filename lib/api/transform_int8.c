@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/sizes.h"
 #include "lib/api/api_internal.h"
 #include "lib/eval/decode.h"
 #include "lib/session/runner.h"
@@ -60,7 +61,7 @@ static dq_status check_ranges(const dq_model_int8_options *given, dq_error *erro
       {"sums", (int)given->sums, DQ_SUMS_INT16},
       {"form", (int)given->form, DQ_FORM_OPERATOR},
   };
-  for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
+  for (int i = 0; i < DQ_COUNT(choices); i++)
     if (choices[i].value < 0 || choices[i].value > choices[i].last)
       return dq_fail(error, DQ_USAGE, "%s is %d, expected 0 to %d", choices[i].name, choices[i].value, choices[i].last);
   return DQ_OK;
@@ -80,7 +81,7 @@ static dq_status check_table(const dq_model_int8_options *given, dq_error *error
       {"range_search", given->range_search != DQ_CHOICE_AUTO},
       {"rounding", given->rounding != NULL},
   };
-  for (size_t i = 0; i < sizeof decided / sizeof *decided; i++)
+  for (int i = 0; i < DQ_COUNT(decided); i++)
     if (decided[i].given)
       return dq_fail(error, DQ_USAGE, "use_table is given with %s, which the table decides", decided[i].name);
   return DQ_OK;

@@ -69,8 +69,7 @@ static void add_picture(dq_audit_layer *layer, const dq_audit_counts *counts, ui
       [DQ_AUDIT_BIAS32] = {all.bias32, sums},
       [DQ_AUDIT_PAIR] = {all.pair, sums * ((depth + 1) / 2)},
   };
-  for (size_t m = 0; m < sizeof found / sizeof *found; m++)
-    add_share(&layer->shares[m], found[m].count, found[m].of, layer->pictures);
+  for (int m = 0; m < DQ_COUNT(found); m++) add_share(&layer->shares[m], found[m].count, found[m].of, layer->pictures);
   layer->lowest = dq_min_i64(layer->lowest, all.lowest);
   layer->highest = dq_max_i64(layer->highest, all.highest);
   layer->pictures32 += all.running32 || all.bias32;
@@ -98,7 +97,7 @@ static dq_status shape_of(const audit_job *job, int index, const dq_tensor *x, d
   const dq_tensor *inputs[] = {&one, o->w};
   dq_op op = {.context = job->context,
               .node = job->report->layers[index].node,
-              .input_count = sizeof inputs / sizeof *inputs,
+              .input_count = DQ_COUNT(inputs),
               .inputs = inputs,
               .error = error};
   dq_convolution convolution;
@@ -329,7 +328,7 @@ double dq_audit_worst_share(const dq_audit_report *report) {
   const dq_audit_metric counted[] = {DQ_AUDIT_SUM16, DQ_AUDIT_PAIR};
   double worst = 0;
   for (int i = 0; i < report->layer_count; i++)
-    for (size_t m = 0; m < sizeof counted / sizeof *counted; m++) {
+    for (int m = 0; m < DQ_COUNT(counted); m++) {
       const dq_audit_share *share = &report->layers[i].shares[counted[m]];
       double percent = share->of ? 100.0 * (double)share->count / (double)share->of : 0;
       worst = percent > worst ? percent : worst;

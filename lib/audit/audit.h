@@ -1,8 +1,8 @@
 // The overflow audit of a quantized model. For every Conv, ConvTranspose, Gemm and MatMul with 8-bit operands it counts
 // how often products, sums and pairs leave narrow integer types on pictures, and proves from weights and types which of
 // them can. docs/NUMERICS.md and lib/kernels/audit/conv_audit.h define the terms.
-#ifndef DQ_EVAL_AUDIT_H
-#define DQ_EVAL_AUDIT_H
+#ifndef DQ_AUDIT_AUDIT_H
+#define DQ_AUDIT_AUDIT_H
 
 #include "datasets/datasets.h"
 #include "lib/schedule/infer.h"

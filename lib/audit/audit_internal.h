@@ -1,6 +1,6 @@
 // The operands of a layer, shared by the files of this module.
-#ifndef DQ_EVAL_AUDIT_INTERNAL_H
-#define DQ_EVAL_AUDIT_INTERNAL_H
+#ifndef DQ_AUDIT_AUDIT_INTERNAL_H
+#define DQ_AUDIT_AUDIT_INTERNAL_H
 
 #include "lib/audit/audit.h"
 

@@ -10,6 +10,8 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#include "lib/base/sizes.h"
 #endif
 
 static dq_blas functions;
@@ -81,7 +83,7 @@ static void load_both(void) {
 static int most_threads(void) {
   static const char *const names[] = {"OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS"};
   long most = sysconf(_SC_NPROCESSORS_ONLN);
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+  for (int i = 0; i < DQ_COUNT(names); i++) {
     const char *text = getenv(names[i]);
     long wanted = text ? strtol(text, NULL, 10) : 0;
     if (wanted > 0 && wanted < most) most = wanted;

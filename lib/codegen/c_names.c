@@ -2,6 +2,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "lib/base/sizes.h"
 #include "lib/codegen/codegen_internal.h"
 
 static const char *const keywords[] = {"alignas",      "alignof",
@@ -61,13 +62,13 @@ static const char *const keywords[] = {"alignas",      "alignof",
 static const char *const macros[] = {"INT", "UINT", "SIZE_MAX", "HUGE_VAL", "FP_", "M_", "MATH_", "DQ_", "__"};
 
 static bool is_keyword(const char *text) {
-  for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
+  for (int i = 0; i < DQ_COUNT(keywords); i++)
     if (!strcmp(text, keywords[i])) return true;
   return false;
 }
 
 static bool begins_as_macro(const char *text) {
-  for (size_t i = 0; i < sizeof macros / sizeof *macros; i++)
+  for (int i = 0; i < DQ_COUNT(macros); i++)
     if (!strncmp(text, macros[i], strlen(macros[i]))) return true;
   return false;
 }

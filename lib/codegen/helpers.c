@@ -406,7 +406,7 @@ static void print_products(FILE *to, uint64_t helpers) {
               {DQ_EMIT_WIDE_PRODUCTS, "dq_wide_products", "int16_t", "uint8_t"},
               {DQ_EMIT_WIDE_SIGNED_PRODUCTS, "dq_wide_signed_products", "int16_t", "int8_t"}};
   bool any = false;
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+  for (int i = 0; i < DQ_COUNT(rows); i++) {
     if (!(helpers & UINT64_C(1) << rows[i].helper)) continue;
     if (!any) fputs(order_text, to);
     any = true;

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "lib/base/sizes.h"
 #include "lib/schedule/infer.h"
 #include "lib/onnx/onnx.h"
 
@@ -347,7 +348,7 @@ static int64_t least_ir_version(int64_t opset) {
   static const int64_t versions[] = {[8] = 3,   [9] = 4,   [10] = 5,  [11] = 6,  [12] = 7,  [13] = 7,  [14] = 7,
                                      [15] = 8,  [16] = 8,  [17] = 8,  [18] = 8,  [19] = 9,  [20] = 9,  [21] = 10,
                                      [22] = 10, [23] = 11, [24] = 12, [25] = 13, [26] = 13, [27] = 13, [28] = 14};
-  _Static_assert(sizeof versions / sizeof *versions == DQ_OPSET_NEWEST + 1, "a row for the newest opset");
+  _Static_assert(DQ_COUNT(versions) == DQ_OPSET_NEWEST + 1, "a row for the newest opset");
   return versions[opset];
 }
 

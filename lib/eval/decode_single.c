@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "lib/base/sizes.h"
 #include "lib/eval/decode_fields.h"
 
 enum { LEVELS = 3, FIELDS = 5, BOX_FIELDS = 4 };
@@ -88,7 +89,7 @@ static const dq_single_decoder forms[] = {
 };
 
 const dq_single_decoder *dq_single_decoder_at(int index) {
-  return index >= 0 && index < (int)(sizeof forms / sizeof *forms) ? &forms[index] : NULL;
+  return index >= 0 && index < (int)(DQ_COUNT(forms)) ? &forms[index] : NULL;
 }
 
 const dq_single_decoder *dq_single_decoder_find(const char *name) {

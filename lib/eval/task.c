@@ -1,4 +1,5 @@
 // Tasks: choosing one, handing pictures to it, its figures.
+#include "lib/base/sizes.h"
 #include "lib/eval/task_internal.h"
 
 #include <inttypes.h>
@@ -19,7 +20,7 @@ static const kind kinds[] = {
 #include "lib/eval/tasks.def"
 #undef DQ_TASK
 };
-enum { KINDS = sizeof kinds / sizeof *kinds };
+enum { KINDS = DQ_COUNT(kinds) };
 
 const char *dq_task_kind_name(int index) { return index >= 0 && index < KINDS ? kinds[index].name : NULL; }
 

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "lib/base/sizes.h"
 #include "lib/integer/quantized_pattern.h"
 
 enum { MOST_NODES = 24, ENTRIES = 256, LONGEST_RANK_WALK = 12 };
@@ -153,7 +154,7 @@ static bool keeps_rank(const dq_node *node) {
   static const char *const names[] = {"MaxPool",          "Pad",          "Slice",
                                       "Resize",           "Upsample",     "QuantizeLinear",
                                       "DequantizeLinear", "QAveragePool", "QGlobalAveragePool"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+  for (int i = 0; i < DQ_COUNT(names); i++)
     if (!strcmp(node->op_type, names[i])) return true;
   return dq_integer_form_of(node) == DQ_FORM_CONCAT;
 }

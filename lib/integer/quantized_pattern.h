@@ -2,8 +2,8 @@
 // front of it, and replacing them by nodes of the domain dq. All functions work on an execution copy, whose arena owns
 // what they create. Those that return a status return DQ_SYSTEM when there is no memory; what does not fit is no
 // failure.
-#ifndef DQ_PASSES_QUANTIZED_PATTERN_H
-#define DQ_PASSES_QUANTIZED_PATTERN_H
+#ifndef DQ_INTEGER_QUANTIZED_PATTERN_H
+#define DQ_INTEGER_QUANTIZED_PATTERN_H
 
 #include "lib/schedule/infer.h"
 

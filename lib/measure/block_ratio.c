@@ -55,7 +55,9 @@ dq_status dq_block_ratio_of(dq_time_ratio *ratio, const double *least, const dou
 }
 
 const char *dq_time_verdict(const dq_time_ratio *ratio, int64_t blocks, bool unsteady, char *text, size_t size) {
-  const char *side = ratio->high < 1 ? "faster" : ratio->low > 1 ? "slower" : NULL;
+  const char *side = NULL;
+  if (ratio->high < 1 - DQ_BLOCK_DIFFERENCE) side = "faster";
+  else if (ratio->low > 1 + DQ_BLOCK_DIFFERENCE) side = "slower";
   const char *doubt = unsteady ? " (unsteady)" : "";
   if (!side) snprintf(text, size, "cannot tell");
   else if (ratio->level >= DQ_BLOCK_LEVEL) snprintf(text, size, "%s%s", side, doubt);

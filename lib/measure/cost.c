@@ -88,7 +88,7 @@ static const dq_node *served_by(const dq_node *node) {
   static const char *const servants[] = {"DequantizeLinear", "Cast", "Transpose", "Identity"};
   const dq_value *input = dq_node_input(node, 0), *output = dq_node_output(node, 0);
   bool servant = false;
-  for (size_t i = 0; i < sizeof servants / sizeof *servants; i++) servant |= !strcmp(node->op_type, servants[i]);
+  for (int i = 0; i < DQ_COUNT(servants); i++) servant |= !strcmp(node->op_type, servants[i]);
   if (!servant || !input || !input->constant || !output || output->user_count < 1) return node;
   return output->users[0];
 }

@@ -1,7 +1,7 @@
 // What a model costs, counted without running it: shapes, multiply-accumulates, parameters, bytes and precision of
 // every node, and the totals.
-#ifndef DQ_EVAL_COST_H
-#define DQ_EVAL_COST_H
+#ifndef DQ_MEASURE_COST_H
+#define DQ_MEASURE_COST_H
 
 #include "lib/measure/cost_window.h"
 #include "lib/schedule/open_sizes.h"

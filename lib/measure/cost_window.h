@@ -1,6 +1,6 @@
 // The window of a node that moves one over its input: convolutions and pools.
-#ifndef DQ_EVAL_COST_WINDOW_H
-#define DQ_EVAL_COST_WINDOW_H
+#ifndef DQ_MEASURE_COST_WINDOW_H
+#define DQ_MEASURE_COST_WINDOW_H
 
 #include "lib/base/tensor.h"
 #include "lib/graph/graph.h"

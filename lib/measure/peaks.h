@@ -1,7 +1,7 @@
 // Measured limits of the machine: the ceilings of a roofline (Williams, Waterman, Patterson, "Roofline: An Insightful
 // Visual Performance Model", CACM 52(4), 2009).
-#ifndef DQ_EVAL_PEAKS_H
-#define DQ_EVAL_PEAKS_H
+#ifndef DQ_MEASURE_PEAKS_H
+#define DQ_MEASURE_PEAKS_H
 
 #include "lib/base/context.h"
 

@@ -1,7 +1,7 @@
 // Shapes with the sizes that a model leaves open as symbols: Nx64xH/4xW/4. What a dimension depends on is found by
 // inferring shapes again with one size after the other doubled.
-#ifndef DQ_EVAL_SYMBOLIC_H
-#define DQ_EVAL_SYMBOLIC_H
+#ifndef DQ_MEASURE_SYMBOLIC_H
+#define DQ_MEASURE_SYMBOLIC_H
 
 #include "lib/schedule/open_sizes.h"
 

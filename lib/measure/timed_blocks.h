@@ -60,6 +60,10 @@ dq_status dq_blocks_run(dq_blocks *made, dq_timed_plan *plans, int count, const 
 // are a bound that holds.
 #define DQ_BLOCK_LEVEL 0.97
 
+// The least difference of times that a verdict speaks of, as a share. A choice: what is the same in all blocks of a
+// process, such as the pages of its memory, makes a model of 0.05 ms differ from itself by up to 0.4 %.
+#define DQ_BLOCK_DIFFERENCE 0.005
+
 // The ratio of two plans that ran in turns in `blocks` (>= 1) blocks, by their least seconds in each block. The value
 // of a block is least / reference: the least time, as whatever disturbs a run only adds time (J. Chen, J. Revels,
 // Robust Benchmarking in Noisy Environments, arXiv 1608.04295, 2016). ratio->median is the median of all sqrt(a b) of
@@ -74,7 +78,8 @@ dq_status dq_block_ratio_of(dq_time_ratio *ratio, const double *least, const dou
 
 // Writes the conclusion from the ratio of `blocks` blocks to `text`, of `size` bytes, and returns `text`: "faster" or
 // "slower", with "in all 5 blocks" where the level is below DQ_BLOCK_LEVEL, or "cannot tell" where the interval
-// contains 1. " (unsteady)" follows the first two where the times of a model are `unsteady`.
+// comes as near to 1 as DQ_BLOCK_DIFFERENCE. " (unsteady)" follows the first two where the times of a model are
+// `unsteady`.
 const char *dq_time_verdict(const dq_time_ratio *ratio, int64_t blocks, bool unsteady, char *text, size_t size);
 
 #endif

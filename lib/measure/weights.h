@@ -1,6 +1,6 @@
 // Unusual weights: those that are hard to convert, or that show that training went wrong.
-#ifndef DQ_EVAL_WEIGHTS_H
-#define DQ_EVAL_WEIGHTS_H
+#ifndef DQ_MEASURE_WEIGHTS_H
+#define DQ_MEASURE_WEIGHTS_H
 
 #include "lib/graph/graph.h"
 

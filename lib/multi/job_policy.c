@@ -3,6 +3,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "lib/base/sizes.h"
+
 static int64_t rank_fifo(const dq_rank_facts *facts) { return (void)facts, 0; }
 static int64_t rank_round_robin(const dq_rank_facts *facts) { return facts->turn; }
 static int64_t rank_priority(const dq_rank_facts *facts) { return -(int64_t)facts->priority; }
@@ -12,7 +14,7 @@ static const dq_job_policy policies[] = {
 #define DQ_JOB_POLICY(symbol, name, alike, by_priority, help) {name, help, rank_##symbol, alike, by_priority},
 #include "lib/multi/job_policies.def"
 };
-enum { POLICIES = sizeof policies / sizeof *policies };
+enum { POLICIES = DQ_COUNT(policies) };
 
 const dq_job_policy *dq_job_policy_at(int index) { return index >= 0 && index < POLICIES ? &policies[index] : NULL; }
 

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "lib/base/sizes.h"
+
 enum {
   SKIPPED = 500000,    // nanoseconds at the start of a stretch, in which caches and helpers are those of the other way
   LONG = 10 * SKIPPED, // what takes longer counts, whatever it found
@@ -19,7 +21,7 @@ static const double quantiles[DQ_THREAD_STRETCHES + 1] = {0, 0, 0, 9.925, 5.841,
 static const char *const names[] = {"one", "all", "auto"};
 
 int dq_job_threads_find(const char *name) {
-  for (int i = 0; i < (int)(sizeof names / sizeof *names); i++)
+  for (int i = 0; i < (int)(DQ_COUNT(names)); i++)
     if (!strcmp(names[i], name)) return i;
   return -1;
 }

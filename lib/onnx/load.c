@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/sizes.h"
 #include "lib/onnx/document.h"
 
 static void *arena_alloc(void *arena, size_t size) { return dq_arena_alloc(arena, size); }
@@ -38,7 +39,7 @@ static const struct {
 };
 
 static dq_status not_onnx(const uint8_t *data, size_t size, dq_error *error) {
-  for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+  for (int i = 0; i < DQ_COUNT(formats); i++)
     if (size >= formats[i].offset + formats[i].length &&
         !memcmp(data + formats[i].offset, formats[i].bytes, formats[i].length))
       return dq_fail(error, DQ_BAD_INPUT, "not an ONNX model but %s", formats[i].name);

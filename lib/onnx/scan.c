@@ -213,7 +213,7 @@ static const struct {
 };
 
 static const ProtobufCMessageDescriptor *below(const ProtobufCMessageDescriptor *message, unsigned number) {
-  for (size_t i = 0; i < sizeof way / sizeof *way; i++)
+  for (int i = 0; i < DQ_COUNT(way); i++)
     if (way[i].message == message && way[i].number == number) return way[i].below;
   return NULL;
 }

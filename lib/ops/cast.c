@@ -2,6 +2,7 @@
 // float to integer truncates, and saturates where C and ONNX leave it undefined (NaN gives 0);
 // integer to integer keeps the low bits; anything but zero is true; float16 rounds once, from the
 // number itself, to nearest even with overflow to infinity.
+#include "lib/base/sizes.h"
 #include "lib/base/half.h"
 #include "lib/kernels/array/array.h"
 #include "lib/kernels/reference/function.h"
@@ -173,7 +174,7 @@ static void truncated(dq_emission *to, int type, const char *value, char text[16
               {DQ_U32, "0", "UINT32_MAX"}};
   dq_emit_need(to, type == DQ_U64 ? DQ_EMIT_NARROW_64 : DQ_EMIT_NARROW);
   if (type == DQ_U64) snprintf(text, 160, "dq_natural((double)%s)", value);
-  for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+  for (int i = 0; i < DQ_COUNT(ends); i++)
     if (ends[i].type == type)
       snprintf(text, 160, "(%s)dq_truncate((double)%s, %s, %s)", dq_emit_type(type), value, ends[i].low, ends[i].high);
 }

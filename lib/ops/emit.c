@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/sizes.h"
 #include "lib/ops/fixed_point.h"
 
 // ---- Lines and names ----
@@ -14,7 +15,7 @@
 // The length of the head of a loop or a condition, with its closing parenthesis; 0: `line` begins with neither.
 static size_t head_length(const char *line) {
   static const char *const words[] = {"for (", "if (", "while ("};
-  for (size_t w = 0; w < sizeof words / sizeof *words; w++) {
+  for (int w = 0; w < DQ_COUNT(words); w++) {
     if (strncmp(line, words[w], strlen(words[w])) != 0) continue;
     const char *at = line + strlen(words[w]);
     for (int open = 1; open && *at; at++) open += (*at == '(') - (*at == ')');

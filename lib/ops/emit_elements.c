@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/sizes.h"
 #include "lib/ops/emit.h"
 
 // ---- Formulas ----
@@ -60,7 +61,7 @@ static bool add_word(dq_emission *to, const char *word, size_t length, bool wide
     add_text(text, at, bits, strlen(bits));
     return true;
   }
-  for (size_t f = 0; f < sizeof functions / sizeof *functions; f++) {
+  for (int f = 0; f < DQ_COUNT(functions); f++) {
     if (strlen(functions[f].name) != length || strncmp(word, functions[f].name, length) != 0) continue;
     if (wide && functions[f].wide && !*functions[f].wide) return false;
     if (!wide || !functions[f].wide) {

@@ -3,6 +3,7 @@
 #ifndef DQ_OPS_OPERATOR_H
 #define DQ_OPS_OPERATOR_H
 
+#include "lib/base/sizes.h"
 #include "lib/base/context.h"
 #include "lib/graph/graph.h"
 #include "lib/kernels/reference/forms.h"
@@ -265,8 +266,7 @@ dq_status dq_op_axis(const dq_op *op, int64_t axis, int rank, int *result);
 // attribute. DQ_BAD_INPUT: the text is none of the words.
 dq_status dq_op_word(const dq_op *op, const char *attribute, const char *const *words, int count, int *index);
 // Calls dq_op_word with all words of an array.
-#define DQ_OP_WORD(op, attribute, words, index)                                                                        \
-  dq_op_word(op, attribute, words, (int)(sizeof(words) / sizeof *(words)), index)
+#define DQ_OP_WORD(op, attribute, words, index) dq_op_word(op, attribute, words, DQ_COUNT(words), index)
 
 // Stores the shape to which the inputs 0 to count - 1 broadcast (multidirectional, as ONNX defines it) in *rank and
 // dims[DQ_MAX_RANK]. DQ_BAD_INPUT: they do not broadcast.

@@ -3,6 +3,7 @@
 #include <fnmatch.h>
 #include <string.h>
 
+#include "lib/base/sizes.h"
 #include "lib/base/nearest.h"
 #include "lib/ops/operator.h"
 
@@ -12,7 +13,7 @@ static const char *const others[] = {
 #include "lib/ops/other_operators.def"
 #undef DQ_OTHER_OPERATOR
 };
-enum { OTHERS = sizeof others / sizeof *others };
+enum { OTHERS = DQ_COUNT(others) };
 
 // Steps that passes make are no operators of files.
 static bool is_in_files(const dq_operator *row) { return !row->domain || strcmp(row->domain, "dq"); }

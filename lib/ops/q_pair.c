@@ -235,7 +235,7 @@ static bool find_form(const dq_pair_row *row, bool product, pair_form *form) {
   double a = (double)row->a_scale / (double)row->scale, b = (double)row->b_scale / (double)row->scale;
   if (product) a *= (double)row->b_scale, b = 0;
   for (int f = 0; f < 2; f++)
-    for (size_t i = 0; i < sizeof shifts / sizeof *shifts; i++) {
+    for (int i = 0; i < DQ_COUNT(shifts); i++) {
       double factor_a = rint(ldexp(a, shifts[i])), factor_b = rint(ldexp(b, shifts[i]));
       if (!(fabs(factor_a) < 0x1p31) || !(fabs(factor_b) < 0x1p31)) break;
       *form = (pair_form){.factor_a = (int32_t)factor_a, .factor_b = (int32_t)factor_b, .shift = shifts[i]};

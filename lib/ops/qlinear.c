@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "lib/base/sizes.h"
 #include "lib/kernels/array/array.h"
 #include "lib/ops/quantized.h"
 
@@ -15,7 +16,7 @@ static const dq_qlinear forms[] = {
 #undef DQ_QLINEAR
 };
 
-enum { FORMS = sizeof forms / sizeof *forms, OPSET = 13 };
+enum { FORMS = DQ_COUNT(forms), OPSET = 13 };
 
 const dq_qlinear *dq_qlinear_find(const char *domain, const char *name) {
   for (int i = 0; i < FORMS; i++)

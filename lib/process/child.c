@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "lib/base/sizes.h"
 #include "lib/base/clock.h"
 #include "lib/base/arena.h"
 
@@ -66,7 +67,7 @@ static int set_attributes(posix_spawnattr_t *attributes) {
   sigemptyset(&none);
   sigemptyset(&defaults);
   const int signals[] = {SIGINT, SIGTERM, SIGPIPE, SIGQUIT, SIGALRM};
-  for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) sigaddset(&defaults, signals[i]);
+  for (int i = 0; i < DQ_COUNT(signals); i++) sigaddset(&defaults, signals[i]);
   int failed = posix_spawnattr_setpgroup(attributes, 0);
   if (!failed) failed = posix_spawnattr_setsigmask(attributes, &none);
   if (!failed) failed = posix_spawnattr_setsigdefault(attributes, &defaults);

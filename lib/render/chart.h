@@ -6,8 +6,8 @@
 //   static const dq_chart_layout layout = {"Bits", "What sums took", DQ_CHART_BARS, {"seen", "proven"}, ...};
 //   dq_chart *chart = dq_report_chart(report, &layout);
 //   dq_chart_add(chart, "conv1", 14, 18);
-#ifndef DQ_REPORT_CHART_H
-#define DQ_REPORT_CHART_H
+#ifndef DQ_RENDER_CHART_H
+#define DQ_RENDER_CHART_H
 
 #include "lib/render/report.h"
 

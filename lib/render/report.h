@@ -12,8 +12,8 @@
 //
 // The functions that build a report return no status: the first failure (no memory, an unknown key) is returned when
 // the report is written. They accept NULL for report and table and do nothing then.
-#ifndef DQ_REPORT_REPORT_H
-#define DQ_REPORT_REPORT_H
+#ifndef DQ_RENDER_REPORT_H
+#define DQ_RENDER_REPORT_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 // Texts for people: names are cut and escaped without breaking UTF-8, numbers are written with units. The thread is in
 // the locale "C" (lib/base/locale.h).
-#ifndef DQ_REPORT_TEXT_H
-#define DQ_REPORT_TEXT_H
+#ifndef DQ_RENDER_TEXT_H
+#define DQ_RENDER_TEXT_H
 
 #include <stddef.h>
 #include <stdint.h>

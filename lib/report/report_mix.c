@@ -5,9 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/sizes.h"
 #include "lib/render/chart.h"
-
-#define DQ_COUNT_OF(array) ((int)(sizeof(array) / sizeof *(array)))
 
 static const double MILLI = 1e3;
 
@@ -36,7 +35,7 @@ static const dq_column point_columns[] = {
     {"front", "Front", DQ_COLUMN_BOOL, NULL, 0, 0, 3},
     {"round", "Round", DQ_COLUMN_INT, NULL, 0, 0, 7},
 };
-static const dq_table_layout point_layout = {"points", "Points", point_columns, DQ_COUNT_OF(point_columns), false};
+static const dq_table_layout point_layout = {"points", "Points", point_columns, DQ_COUNT(point_columns), false};
 
 static double decibels(double noise) { return noise > 0 ? 10 * log10(noise) : -INFINITY; }
 
@@ -90,7 +89,7 @@ static const dq_column unit_columns[] = {
     {"fp16_noise", "in fp16", DQ_COLUMN_SIGNIFICANT, NULL, 3, 0, 3},
     {"weights", "Weights", DQ_COLUMN_COUNT, NULL, 0, 0, 4},
 };
-static const dq_table_layout unit_layout = {"layers", "Layers of the answer", unit_columns, DQ_COUNT_OF(unit_columns),
+static const dq_table_layout unit_layout = {"layers", "Layers of the answer", unit_columns, DQ_COUNT(unit_columns),
                                             false};
 
 static double seconds_of(const dq_mix_mean *mean) { return mean->count ? mean->sum / (double)mean->count : NAN; }
@@ -141,7 +140,7 @@ static const dq_column search_columns[] = {
     {"control_high", "Equal plans, time ratio to", DQ_COLUMN_REAL, NULL, 3, 0, 0},
     {"resumed", "All from the file", DQ_COLUMN_BOOL, NULL, 0, 0, 0},
 };
-static const dq_table_layout search_layout = {"search", NULL, search_columns, DQ_COUNT_OF(search_columns), true};
+static const dq_table_layout search_layout = {"search", NULL, search_columns, DQ_COUNT(search_columns), true};
 
 static void report_search(dq_report *report, const dq_mix_report *mix) {
   dq_table *table = dq_report_table(report, &search_layout);

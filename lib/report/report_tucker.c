@@ -2,6 +2,8 @@
 
 #include <inttypes.h>
 
+#include "lib/base/sizes.h"
+
 static const dq_column layer_columns[] = {
     {.key = "layer", .title = "layer", .type = DQ_COLUMN_TEXT},
     {.key = "kernel", .title = "kernel", .type = DQ_COLUMN_TEXT, .priority = 5},
@@ -24,7 +26,7 @@ static const dq_column layer_columns[] = {
 static const dq_table_layout layer_table = {
     .key = "layers",
     .columns = layer_columns,
-    .column_count = (int)(sizeof layer_columns / sizeof *layer_columns),
+    .column_count = (int)(DQ_COUNT(layer_columns)),
 };
 
 static const int64_t ELEMENT = sizeof(float); // layers that are decomposed hold nothing else

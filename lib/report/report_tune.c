@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#define DQ_COUNT_OF(array) ((int)(sizeof(array) / sizeof *(array)))
+#include "lib/base/sizes.h"
 
 static const dq_column shape_columns[] = {
     {"node", "Node", DQ_COLUMN_TEXT, NULL, 0, 28, 0},
@@ -25,7 +25,7 @@ static const dq_column shape_columns[] = {
     {"source", "Source", DQ_COLUMN_TEXT, NULL, 0, 12, 7},
     {"run", "Run", DQ_COLUMN_TEXT, NULL, 0, 40, 9},
 };
-static const dq_table_layout shape_layout = {"shapes", "Shapes", shape_columns, DQ_COUNT_OF(shape_columns), false};
+static const dq_table_layout shape_layout = {"shapes", "Shapes", shape_columns, DQ_COUNT(shape_columns), false};
 
 static const dq_column network_columns[] = {
     {"steps", "Steps of the network", DQ_COLUMN_INT, NULL, 0, 0, 0},
@@ -53,7 +53,7 @@ static const dq_column network_columns[] = {
     {"ratio_high", "Time ratio to", DQ_COLUMN_REAL, NULL, 3, 0, 0},
     {"used", "Choices are used", DQ_COLUMN_BOOL, NULL, 0, 0, 0},
 };
-static const dq_table_layout network_layout = {"network", NULL, network_columns, DQ_COUNT_OF(network_columns), true};
+static const dq_table_layout network_layout = {"network", NULL, network_columns, DQ_COUNT(network_columns), true};
 
 static const dq_column family_columns[] = {
     {"family", "Family", DQ_COLUMN_TEXT, NULL, 0, 48, 0},
@@ -62,7 +62,7 @@ static const dq_column family_columns[] = {
     {"correlation", "Rank correlation", DQ_COLUMN_REAL, NULL, 3, 0, 0},
 };
 static const dq_table_layout family_layout = {"families", "Candidates of shapes", family_columns,
-                                              DQ_COUNT_OF(family_columns), false};
+                                              DQ_COUNT(family_columns), false};
 
 static void put_times(dq_table *table, const dq_record *record) {
   const double milli = 1e3;

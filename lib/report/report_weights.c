@@ -1,5 +1,7 @@
 #include "lib/report/report_weights.h"
 
+#include "lib/base/sizes.h"
+
 static const dq_column columns[] = {
     {"weight", "Weight", DQ_COLUMN_TEXT, NULL, 0, 48, 0},
     {"elements", "Elements", DQ_COLUMN_INT, NULL, 0, 0, 5},
@@ -10,8 +12,8 @@ static const dq_column columns[] = {
     {"zero_channels", "all zero", DQ_COLUMN_INT, NULL, 0, 0, 3},
     {"outlier", "Outlier", DQ_COLUMN_SIGNIFICANT, "times the next", 3, 0, 4},
 };
-static const dq_table_layout layout = {"odd_weights", "Weights out of the ordinary", columns,
-                                       (int)(sizeof columns / sizeof *columns), false};
+static const dq_table_layout layout = {"odd_weights", "Weights out of the ordinary", columns, (int)(DQ_COUNT(columns)),
+                                       false};
 
 static void put_found(dq_table *table, const char *column, int64_t found, bool bad) {
   if (!found) return;

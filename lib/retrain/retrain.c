@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/sizes.h"
 #include "lib/process/child.h"
 #include "lib/base/file.h"
 #include "lib/base/random.h"
@@ -180,9 +181,8 @@ static dq_status run_command(const hook_files *files, const dq_retrain_options *
                                    {"DQ_OUTPUT", files->output},
                                    {"DQ_DATA", options->data ? options->data : ""},
                                    {"DQ_SPEC", files->spec}};
-  dq_child_options child = {.variables = variables,
-                            .variable_count = (int)(sizeof variables / sizeof *variables),
-                            .time_limit = options->time_limit};
+  dq_child_options child = {
+      .variables = variables, .variable_count = (int)(DQ_COUNT(variables)), .time_limit = options->time_limit};
   DQ_TRY(dq_child_run(options->command, &child, context, error));
   if (access(files->output, F_OK))
     return dq_fail(error, DQ_CONDITION, "the command wrote nothing to the file DQ_OUTPUT");

@@ -1,7 +1,7 @@
 // The retraining hook: a command of the user gets a converted model and writes a better one, which is accepted only
 // when it still is that network.
-#ifndef DQ_EVAL_RETRAIN_H
-#define DQ_EVAL_RETRAIN_H
+#ifndef DQ_RETRAIN_RETRAIN_H
+#define DQ_RETRAIN_RETRAIN_H
 
 #include "lib/schedule/infer.h"
 

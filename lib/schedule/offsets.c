@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/sizes.h"
+
 enum { MOST_ORDERED = 4096 };
 
 typedef int comparison(const void *a, const void *b);
@@ -32,7 +34,7 @@ static int by_step(const void *a, const void *b) {
   return left->first != right->first ? left->first - right->first : by_size(a, b);
 }
 static comparison *const orders[] = {by_size, by_breadth, by_length, by_step};
-enum { ORDERS = sizeof orders / sizeof *orders };
+enum { ORDERS = DQ_COUNT(orders) };
 
 // ---- Few values: several orders ----
 

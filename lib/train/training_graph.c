@@ -1,6 +1,7 @@
 // The graph of a training: normalization by batches, weights as inputs, the loss, derivatives.
 #include "lib/train/training_graph.h"
 
+#include "lib/base/sizes.h"
 #include "lib/ops/gradient.h"
 #include "lib/ops/picture_sums.h"
 #include "lib/schedule/check_nodes.h"
@@ -33,7 +34,7 @@ static dq_status train_normalization(dq_training_graph *made, dq_training *train
     for (int64_t i = 0; i < dq_tensor_count(tensor); i++) dq_tensor_set(to->running[k], i, dq_tensor_get(tensor, i));
   }
   training->statistics_count++;
-  for (size_t i = 0; i < sizeof old / sizeof *old; i++) dq_node_remove_attribute(node, old[i]);
+  for (int i = 0; i < DQ_COUNT(old); i++) dq_node_remove_attribute(node, old[i]);
   node->op_type = "BatchNormTrain";
   node->domain = "dq";
   node->input_count = 3;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/sizes.h"
 #include "lib/graph/patterns.h"
 #include "quant/amp/amp_internal.h"
 
@@ -40,7 +41,7 @@ bool dq_amp_reads_any(const dq_node *node) { return node->mark == DQ_AMP_NEUTRAL
 
 bool dq_amp_input_is_half(const dq_amp_job *job, const dq_node *node, int i) {
   if (!dq_amp_is_float(job, node->inputs[i])) return false;
-  for (size_t r = 0; r < sizeof float_inputs / sizeof *float_inputs; r++)
+  for (int r = 0; r < DQ_COUNT(float_inputs); r++)
     if (dq_node_is(node, float_inputs[r].op_type) && i >= float_inputs[r].first && i <= float_inputs[r].last)
       return false;
   return true;

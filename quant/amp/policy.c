@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "lib/base/sizes.h"
 #include "lib/base/nearest.h"
 #include "lib/graph/patterns.h"
 #include "lib/settings/settings_file.h"
@@ -49,7 +50,7 @@ static dq_status read_rules(const dq_settings_file *settings, const char *field,
 
 static dq_status check_fields(const dq_settings_file *settings, dq_error *error) {
   static const char *const known[] = {"schema", "version", "operators", "nodes", "others"};
-  enum { KNOWN = sizeof known / sizeof *known };
+  enum { KNOWN = DQ_COUNT(known) };
   const char *field;
   json_t *value;
   json_object_foreach(settings->root, field, value) {

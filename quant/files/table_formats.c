@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/sizes.h"
 #include "lib/base/file.h"
 #include "quant/files/table_internal.h"
 
@@ -29,7 +30,7 @@ const dq_calibration_table_format *dq_calibration_table_format_at(int index) {
 }
 
 const dq_calibration_table_format *dq_calibration_table_format_for(const char *path) {
-  for (size_t n = 0; n < sizeof names / sizeof *names; n++)
+  for (int n = 0; n < DQ_COUNT(names); n++)
     for (int f = 0; formats[f].name; f++)
       if (!strcmp(formats[f].name, names[n].format) && !fnmatch(names[n].pattern, path, 0)) return &formats[f];
   return &formats[0];

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "lib/base/sizes.h"
 #include "lib/ops/operator.h"
 #include "lib/verdict/evaluator.h"
 #include "quant/int8/facts.h"
@@ -130,7 +131,7 @@ static dq_status decide_equalization(dq_trials *all, double *whole_gain) {
 static dq_status decide_method(dq_trials *all) {
   static const char *const names[] = {"minmax", "mse"}; // against percentile
   double gain;
-  for (size_t i = 0; is_automatic(all->job->in->options) && i < sizeof names / sizeof *names; i++) {
+  for (int i = 0; is_automatic(all->job->in->options) && i < DQ_COUNT(names); i++) {
     dq_int8_setting setting = all->job->setting;
     setting.method = dq_observer_find(names[i]);
     DQ_TRY(dq_try_and_compare(all, &setting, false, &gain));

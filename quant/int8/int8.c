@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "lib/base/sizes.h"
 #include "lib/schedule/check_nodes.h"
 #include "lib/document/lower_opset.h"
 #include "lib/document/widen_half.h"
@@ -21,7 +22,7 @@ bool dq_int8_is_quantized(const dq_graph *graph) {
   static const char *const names[] = {"QuantizeLinear", "DequantizeLinear", "QLinearConv",
                                       "QLinearMatMul",  "ConvInteger",      "MatMulInteger"};
   for (int n = 0; n < graph->node_count; n++)
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (int i = 0; i < DQ_COUNT(names); i++)
       if (!strcmp(graph->nodes[n]->op_type, names[i])) return true;
   return false;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/sizes.h"
 #include "lib/graph/saturation.h"
 #include "lib/kernels/conv/conv.h"
 #include "lib/ops/elementwise.h"
@@ -59,7 +60,7 @@ static void list_ranges(const dq_int8_job *job, target *t, const dq_calibration 
   const dq_int8_options *options = job->in->options;
   dq_range_pair own = job->choices[t->root].range;
   add_range(t, own);
-  for (size_t m = 0; m < sizeof methods / sizeof *methods; m++)
+  for (int m = 0; m < DQ_COUNT(methods); m++)
     add_range(t, dq_int8_range_by(job, t->root, dq_observer_find(methods[m]), calibration));
   for (int s = 0; s < SHARES; s++)
     add_range(t, (dq_range_pair){(float)(shares[s] * (double)own.low), (float)(shares[s] * (double)own.high)});

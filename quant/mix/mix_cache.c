@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "lib/base/sizes.h"
 #include "lib/document/origin.h"
 #include "lib/settings/settings_file.h"
 #include "quant/mix/mix_internal.h"
@@ -242,7 +243,7 @@ static json_t *point_json(const dq_mix_point *point, int units) {
                             (double)point->figures.pictures};
   return json_pack("{s:s, s:i, s:i, s:o, s:f, s:o}", "name", point->name, "kind", (int)point->kind, "round",
                    point->changed, "choice", choice_json(point, units), "drop", point->drop, "numbers",
-                   numbers_json(numbers, sizeof numbers / sizeof *numbers));
+                   numbers_json(numbers, DQ_COUNT(numbers)));
 }
 
 static json_t *points_json(const dq_mix_report *report) {

@@ -60,7 +60,7 @@ static dq_status time_all_pairs(dq_mix_search_state *search, double *once) {
   enum { FLOAT32 = FORMS - 1, UNIFORM = DQ_PRECISIONS };
   static const int others[] = {1, 2, 3, 5, 6, 7};
   const bool many = dq_mix_has_many_units(&search->report->network);
-  const int all = sizeof others / sizeof *others, each = many ? DQ_MIX_FEW_FORMS : all;
+  const int all = DQ_COUNT(others), each = many ? DQ_MIX_FEW_FORMS : all;
   dq_status status = DQ_OK;
   bool first = true;
   for (int end = many ? 0 : all; end <= all && status == DQ_OK; end += each, first = false) {

@@ -113,8 +113,10 @@ static void verdicts_say_what_is_unsteady(void **state) {
   expect_verdict(0.8, 0.9, 0.98, 12, true, "faster (unsteady)");
   expect_verdict(1.1, 1.2, 0.98, 12, true, "slower (unsteady)");
   expect_verdict(0.9, 1.1, 0.98, 12, true, "cannot tell");
-  expect_verdict(1, 1.1, 0.98, 12, false, "cannot tell"); // an interval that ends at 1 has both
-  expect_verdict(0.9, 1, 0.98, 12, false, "cannot tell");
+  expect_verdict(1.005, 1.1, 0.98, 12, false, "cannot tell"); // half a percent belongs to the process, not to the model
+  expect_verdict(0.9, 0.995, 0.98, 12, false, "cannot tell");
+  expect_verdict(1.0051, 1.1, 0.98, 12, false, "slower");
+  expect_verdict(0.9, 0.9949, 0.98, 12, false, "faster");
   expect_verdict(0.8, 0.9, DQ_BLOCK_LEVEL, 12, false, "faster"); // the level that is asked for is enough
   expect_verdict(0.8, 0.9, 0.96875, 6, false, "faster in all 6 blocks");
   expect_verdict(0.8, 0.9, 0.9375, 5, true, "faster in all 5 blocks (unsteady)");

@@ -6,7 +6,7 @@ int64_t dq_conv_macs(const dq_conv_parameters *p) {
   const int64_t factors[] = {p->out_channels,  p->out_height,  p->out_width, p->in_channels / p->groups,
                              p->kernel_height, p->kernel_width};
   int64_t product = p->batch;
-  for (size_t i = 0; i < sizeof factors / sizeof *factors; i++)
+  for (int i = 0; i < DQ_COUNT(factors); i++)
     if (!dq_mul_i64(product, factors[i], &product)) return INT64_MAX;
   return product;
 }
@@ -25,7 +25,7 @@ static dq_status check_axis(const conv_axis *a, dq_error *error) {
   } sizes[] = {{"input", a->in, 1},          {"kernel", a->kernel, 1},  {"stride", a->stride, 1},
                {"dilation", a->dilation, 1}, {"pad", a->pad_before, 0}, {"pad", a->pad_after, 0},
                {"output", a->out, 1}};
-  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+  for (int i = 0; i < DQ_COUNT(sizes); i++)
     if (sizes[i].value < sizes[i].least || sizes[i].value > LARGEST)
       return dq_fail(error, DQ_BAD_INPUT, "convolution %s %s is %lld, expected %lld to %d", a->name, sizes[i].name,
                      (long long)sizes[i].value, (long long)sizes[i].least, LARGEST);

@@ -1,4 +1,5 @@
 // The table of kernels and the search in it.
+#include "lib/base/sizes.h"
 #include "lib/kernels/table/kernel_table.h"
 
 static const char *const families[] = {
@@ -12,7 +13,7 @@ static const dq_kernel kernels[] = {
 #include "lib/kernels/table/kernels.def"
 };
 
-enum { COUNT = sizeof kernels / sizeof *kernels };
+enum { COUNT = DQ_COUNT(kernels) };
 
 int dq_kernel_count(void) { return COUNT; }
 
