@@ -29,13 +29,18 @@ static void add(int64_t count, double factor, const double *from, double *to) {
   for (int64_t i = 0; i < count; i++) to[i] += factor * from[i];
 }
 
+// to += by_a * a, then += by_b * b.
+static void add_both(int64_t count, double by_a, const double *a, double by_b, const double *b, double *to) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < count; i++) to[i] = (to[i] + by_a * a[i]) + by_b * b[i];
+}
+
 // Brings row k up to date, from the diagonal on.
 static void update_row(const reduction *r, int64_t k) {
   const int64_t count = r->h.rows.columns - k;
   for (int64_t i = 0; i < r->count; i++) {
     const double *v = row_of(&r->v, i, k), *w = row_of(&r->w, i, k);
-    add(count, -*v, w, row_of(&r->h.rows, k, k));
-    add(count, -*w, v, row_of(&r->h.rows, k, k));
+    add_both(count, -*v, w, -*w, v, row_of(&r->h.rows, k, k));
   }
 }
 
@@ -47,12 +52,11 @@ static void reduce_row(reduction *r, int64_t k) {
   double *v = row_of(&r->v, r->count, first), *w = row_of(&r->w, r->count, first);
   memcpy(v, x, (size_t)count * sizeof(double));
   r->dots(&(dq_f64_dots){row_of(&r->h.rows, first, first), v, w, count, count, r->h.rows.stride});
-  for (int64_t i = 0; i < r->count; i++) {
-    const double *before_v = row_of(&r->v, i, first), *before_w = row_of(&r->w, i, first);
-    const double by_v = dq_dot(count, before_v, v), by_w = dq_dot(count, before_w, v);
-    add(count, -by_w, before_v, w);
-    add(count, -by_v, before_w, w);
-  }
+  double by_v[DQ_REFLECTORS_TOGETHER], by_w[DQ_REFLECTORS_TOGETHER]; // products of the rows so far with v
+  r->dots(&(dq_f64_dots){row_of(&r->v, 0, first), v, by_v, r->count, count, r->v.stride});
+  r->dots(&(dq_f64_dots){row_of(&r->w, 0, first), v, by_w, r->count, count, r->w.stride});
+  for (int64_t i = 0; i < r->count; i++)
+    add_both(count, -by_w[i], row_of(&r->v, i, first), -by_v[i], row_of(&r->w, i, first), w);
   for (int64_t i = 0; i < count; i++) w[i] *= *tau;
   add(count, -*tau / 2 * dq_dot(count, w, v), v, w);
   r->count++;
@@ -168,13 +172,15 @@ static dq_status iterate(iteration *t, dq_error *error) {
 // ---- Both ----
 
 // A power of two by which elements come between -1 and 1, so that squares neither overflow nor matter where they
-// underflow.
-static int common_exponent(const dq_matrix *a) {
+// underflow. Its inverse is a number too.
+static double common_scale(const dq_matrix *a) {
+  enum { FARTHEST = 1000 };
   double largest = 0;
   int exponent = 0;
-  for (int64_t i = 0; i < a->rows * a->columns; i++) largest = fmax(largest, fabs(a->data[i]));
+  for (int64_t i = 0; i < a->rows * a->columns; i++)
+    if (fabs(a->data[i]) > largest) largest = fabs(a->data[i]);
   if (largest > 0) (void)frexp(largest, &exponent);
-  return exponent;
+  return ldexp(1, exponent > FARTHEST ? FARTHEST : exponent < -FARTHEST ? -FARTHEST : exponent);
 }
 
 static dq_status open_reduction(reduction *r, const dq_matrix *a, dq_arena *arena, dq_error *error) {
@@ -217,17 +223,17 @@ static void sort(const iteration *t, double *values, double *vectors) {
 
 static dq_status decompose(int64_t size, double *a, double *values, bool vectors, dq_arena *arena, dq_error *error) {
   const dq_matrix matrix = dq_matrix_tight(size, size, a);
-  const int exponent = common_exponent(&matrix);
+  const double scale = common_scale(&matrix), inverse = 1 / scale;
   reduction r;
   iteration t;
-  for (int64_t i = 0; i < size * size; i++) a[i] = ldexp(a[i], -exponent);
+  for (int64_t i = 0; i < size * size; i++) a[i] *= inverse;
   DQ_TRY(open_reduction(&r, &matrix, arena, error));
   DQ_TRY(reduce(&r, error));
   DQ_TRY(open_iteration(&t, &r, vectors, arena, error));
   DQ_TRY(iterate(&t, error));
   if (vectors && size > 1) DQ_TRY(dq_reflect_back(&r.h, &t.vectors, error));
   sort(&t, values, vectors ? a : NULL);
-  for (int64_t i = 0; i < size; i++) values[i] = ldexp(values[i], exponent);
+  for (int64_t i = 0; i < size; i++) values[i] *= scale;
   return DQ_OK;
 }
 
