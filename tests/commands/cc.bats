@@ -74,7 +74,7 @@ END
 
 @test "the SIMD instructions of Armv7E-M give the same bits, where they can be run" {
   gives 0 dq-cc int8.onnx -o net.c --target dsp
-  if ! command -v arm-linux-gnueabihf-gcc qemu-arm >/dev/null; then skip "no compiler or emulator for Arm is installed"; fi
+  if ! installed arm-linux-gnueabihf-gcc qemu-arm; then skip "no compiler or emulator for Arm is installed"; fi
   export CC="arm-linux-gnueabihf-gcc -mcpu=cortex-a7 -mfpu=neon-vfpv4"
   for level in 0 2 3 s; do
     gives 0 dq-cc int8.onnx -o net.c --target dsp --verify --compiler-flags "-std=c99 -O$level" \
@@ -114,7 +114,7 @@ END
         --compiler-flags "$strict -fsanitize=address,undefined -fno-sanitize-recover=all $flags"
       has "Elements that differ: 0"
     done
-    if ! command -v arm-linux-gnueabihf-gcc qemu-arm >/dev/null; then continue; fi
+    if ! installed arm-linux-gnueabihf-gcc qemu-arm; then continue; fi
     CC="arm-linux-gnueabihf-gcc -mcpu=cortex-a7 -mfpu=neon-vfpv4" gives 0 dq-cc shapes8.onnx -o net.c --target dsp \
       --verify --data npy:shapes.npy --run "qemu-arm -L /usr/arm-linux-gnueabihf"
     has "Elements that differ: 0"
@@ -152,7 +152,7 @@ END
   }
   compare
   if command -v g++ >/dev/null; then gives 0 g++ -x c++ $(sed 's/-std=c99//' <<<"$strict") -c net.c -o net.o; fi
-  if ! command -v s390x-linux-gnu-gcc qemu-s390x >/dev/null; then skip "no compiler or emulator for s390x is installed"; fi
+  if ! installed s390x-linux-gnu-gcc qemu-s390x; then skip "no compiler or emulator for s390x is installed"; fi
   CC=s390x-linux-gnu-gcc compare --run "qemu-s390x -L /usr/s390x-linux-gnu"
 }
 
@@ -185,7 +185,7 @@ END
   gives 0 dq-cc quantize.onnx -o net.c --verify --data npy:near.npy --compiler-flags "$strict"
   has "Elements that differ: 0"
   grep -q "dq_level" net.c
-  if ! command -v arm-linux-gnueabihf-gcc qemu-arm >/dev/null; then skip "no compiler or emulator for Arm is installed"; fi
+  if ! installed arm-linux-gnueabihf-gcc qemu-arm; then skip "no compiler or emulator for Arm is installed"; fi
   export CC="arm-linux-gnueabihf-gcc -mcpu=cortex-a7 -mfpu=neon-vfpv4"
   gives 0 dq-cc quantize.onnx -o net.c --target dsp --verify --data npy:near.npy \
     --run "qemu-arm -L /usr/arm-linux-gnueabihf"

@@ -28,6 +28,12 @@ own_folder() {
 }
 setup() { own_folder; }
 
+# installed PROGRAM...: whether all of them are there (command -v with several names is true when one of them is)
+installed() {
+  local program
+  for program; do command -v "$program" >/dev/null || return 1; done
+}
+
 # gives STATUS COMMAND...: runs it (standard output in $output, standard error in $stderr)
 gives() {
   local expected=$1
