@@ -375,9 +375,8 @@ const dq_command dq_verb_bench = {
         "reference run by run, and the ratio comes with its confidence interval over blocks of at least 97 %. When "
         "the interval is not wholly beyond 0.5 % of 1 the command says that it cannot tell, and when the times of "
         "either model scatter or drift too much that they are not steady: 'faster (unsteady)'. Fewer than 7 blocks are "
-        "too few for 97 %: the "
-        "interval is then from the least to the largest ratio of a block, Level is the probability that it holds the "
-        "median, and the verdict says no more than what was seen.",
+        "too few for 97 %: the interval is then from the least to the largest ratio of a block, Level is the "
+        "probability that it holds the median, and the verdict says no more than what was seen.",
     .examples = "# where the time goes\n"
                 "dq-bench model.onnx --per-layer\n"
                 "# is the quantized model faster on one thread?\n"

@@ -247,7 +247,7 @@ static dq_status regress_step(const dq_fit_problem *p, void *factors, dq_error *
   if (!f->cut_out) {
     f->unexplained -= dq_fit_trace(&covariance);
     DQ_TRY(dq_solve_triangular(&r.lower, true, &r.half, error));
-    dq_fit_transpose(&r.half, &f->g);
+    dq_matrix_transpose(&r.half, &f->g);
     return DQ_OK;
   }
   DQ_TRY(dq_symmetric_eigen(p->out, covariance.data, values, true, error));
@@ -313,7 +313,7 @@ static dq_status solve_and_store(dq_fit *fit, const dq_fit_problem *p, int64_t g
   memcpy(fit->core + group * core, f.g.data, (size_t)core * sizeof(double));
   if (f.cut_out) {
     dq_matrix output = dq_fit_matrix(p->out, f.rank_out, fit->output + group * p->out * f.rank_out);
-    dq_fit_transpose(&f.u, &output);
+    dq_matrix_transpose(&f.u, &output);
   }
   fit->error += fmax(f.unexplained, 0);
   *variance += p->variance;

@@ -56,7 +56,7 @@ static dq_status find_basis(const dq_fit_problem *p, void *basis, dq_error *erro
   DQ_TRY(square_root(&covariance, false, &root, p->arena, error));
   DQ_TRY(square_root(&covariance, true, &inverse, p->arena, error));
   dq_matrix by_position = dq_fit_matrix(columns, p->in, p->weight.data); // rows (output, position)
-  dq_fit_transpose(&by_position, &unfolding);
+  dq_matrix_transpose(&by_position, &unfolding);
   DQ_TRY(dq_matrix_multiply(false, &root, false, &unfolding, DQ_PRODUCT_STORE, &weighted, error));
   DQ_TRY(dq_left_singular(p->in, columns, weighted.data, vectors.data, values, error));
   return dq_matrix_multiply(false, &vectors, false, &inverse, DQ_PRODUCT_STORE, basis, error);
@@ -184,7 +184,7 @@ static double dot(const dq_matrix *a, const dq_matrix *b) {
 static dq_status residual(const descent *d, const dq_matrix *result, const dq_matrix *scratch, dq_error *error) {
   const dq_fit_problem *p = d->p;
   if (d->f->cut_out) DQ_TRY(dq_matrix_multiply(false, &d->f->u, true, &p->xt, DQ_PRODUCT_STORE, &d->product, error));
-  else dq_fit_transpose(&p->xt, &d->product);
+  else dq_matrix_transpose(&p->xt, &d->product);
   DQ_TRY(fold(d, &d->product, result, error));
   DQ_TRY(apply(d, &d->f->v, scratch, error));
   add(result, -1, scratch);

@@ -52,11 +52,9 @@ dq_status dq_fit_whiten(const dq_fit_problem *p, dq_fit_factors *f, dq_error *er
 // makes such a matrix of zeros in the arena. DQ_SYSTEM: there is no memory.
 dq_matrix dq_fit_matrix(int64_t rows, int64_t columns, double *data);
 dq_status dq_fit_new_matrix(dq_matrix *m, int64_t rows, int64_t columns, dq_arena *arena, dq_error *error);
-// Stores the transpose of `from` in `to`, a matrix of from->columns x from->rows that does not overlap.
 // Copies the elements of a matrix of float32 into one of the same size, and the other way round.
 void dq_fit_widen(const dq_matrix_f32 *from, const dq_matrix *to);
 void dq_fit_narrow(const dq_matrix *from, const dq_matrix_f32 *to);
-void dq_fit_transpose(const dq_matrix *from, const dq_matrix *to);
 double dq_fit_trace(const dq_matrix *m); // sum of the diagonal of a square matrix
 
 #endif

@@ -20,15 +20,6 @@ dq_status dq_fit_beside(const dq_fit_problem *p, dq_fit_step *step, void *argume
   return status;
 }
 
-void dq_fit_transpose(const dq_matrix *from, const dq_matrix *to) {
-  enum { BLOCK = 32 };
-  for (int64_t top = 0; top < from->rows; top += BLOCK)
-    for (int64_t left = 0; left < from->columns; left += BLOCK)
-      for (int64_t r = top; r < dq_min_i64(top + BLOCK, from->rows); r++)
-        for (int64_t c = left; c < dq_min_i64(left + BLOCK, from->columns); c++)
-          to->data[c * to->stride + r] = from->data[r * from->stride + c];
-}
-
 void dq_fit_widen(const dq_matrix_f32 *from, const dq_matrix *to) {
   for (int64_t r = 0; r < from->rows; r++)
     for (int64_t c = 0; c < from->columns; c++) to->data[r * to->stride + c] = (double)from->data[r * from->stride + c];

@@ -42,6 +42,9 @@ dq_matrix dq_matrix_part(const dq_matrix *m, int64_t row, int64_t rows, int64_t 
 // Copies the elements of one matrix into another of the same size; their strides may differ.
 void dq_matrix_copy(const dq_matrix *from, const dq_matrix *to);
 
+// Stores the transpose of `from` in `to`, a matrix of from->columns x from->rows that does not overlap.
+void dq_matrix_transpose(const dq_matrix *from, const dq_matrix *to);
+
 // What becomes of the product of two matrices.
 typedef enum dq_product_use {
   DQ_PRODUCT_STORE,    // C = op(A) op(B); the old elements of C are not read

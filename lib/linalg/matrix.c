@@ -19,6 +19,15 @@ dq_matrix dq_matrix_part(const dq_matrix *m, int64_t row, int64_t rows, int64_t 
   return (dq_matrix){rows, columns, m->stride, m->data + row * m->stride + column};
 }
 
+void dq_matrix_transpose(const dq_matrix *from, const dq_matrix *to) {
+  enum { BLOCK = 32 };
+  for (int64_t top = 0; top < from->rows; top += BLOCK)
+    for (int64_t left = 0; left < from->columns; left += BLOCK)
+      for (int64_t r = top; r < dq_min_i64(top + BLOCK, from->rows); r++)
+        for (int64_t c = left; c < dq_min_i64(left + BLOCK, from->columns); c++)
+          to->data[c * to->stride + r] = from->data[r * from->stride + c];
+}
+
 // The short side is bounded so that the workspaces (at most 7 n^2 + 14 n elements) count in int.
 enum { SHORT_SIDE_LIMIT = 16000 };
 

@@ -95,17 +95,13 @@ static bool fits(int64_t rows, int64_t columns, int64_t stride) {
   return rows >= 1 && columns >= 1 && stride >= columns;
 }
 
-static dq_status fail_size(int64_t a_rows, int64_t a_columns, int64_t b_rows, int64_t b_columns, dq_error *error) {
-  return dq_fail(error, DQ_UNSUPPORTED, "product of %lldx%lld and %lldx%lld matrices, expected at least 1x1",
-                 (long long)a_rows, (long long)a_columns, (long long)b_rows, (long long)b_columns);
-}
-
 dq_status dq_matrix_multiply(bool transpose_a, const dq_matrix *a, bool transpose_b, const dq_matrix *b,
                              dq_product_use use, const dq_matrix *c, dq_error *error) {
   const int64_t inner = transpose_a ? a->rows : a->columns;
   if (!fits(a->rows, a->columns, a->stride) || !fits(b->rows, b->columns, b->stride) ||
       !fits(c->rows, c->columns, c->stride))
-    return fail_size(a->rows, a->columns, b->rows, b->columns, error);
+    return dq_fail(error, DQ_UNSUPPORTED, "product of %lldx%lld and %lldx%lld matrices, expected at least 1x1",
+                   (long long)a->rows, (long long)a->columns, (long long)b->rows, (long long)b->columns);
   const dq_kernel *tile = dq_kernel_find(DQ_OPERATION_f64_tile, dq_linalg_features());
   const int64_t width = tile->columns, depth = dq_min_i64(inner, DEPTH);
   const int64_t columns = (int64_t)dq_round_up((size_t)dq_min_i64(COLUMNS, c->columns), (size_t)width);

@@ -45,8 +45,7 @@ static dq_status left_of_tall(const dq_matrix *a, double *left, double *values, 
   if (!b || !l || !small || !tau) return dq_fail_memory(error, (size_t)(count * a->rows) * sizeof(double));
   const dq_reflectors h = {dq_matrix_tight(count, a->rows, b), 0, tau};
   const dq_matrix lower = dq_matrix_tight(count, count, l), vectors = dq_matrix_tight(count, a->rows, left);
-  for (int64_t r = 0; r < a->rows; r++)
-    for (int64_t c = 0; c < count; c++) b[c * a->rows + r] = a->data[r * a->stride + c];
+  dq_matrix_transpose(a, &h.rows);
   DQ_TRY(factor_rows(&h, &lower, error));
   DQ_TRY(by_gram(&lower, true, small, values, error));
   memset(left, 0, (size_t)(count * a->rows) * sizeof(double));

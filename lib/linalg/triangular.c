@@ -49,11 +49,6 @@ static void solve_block(const dq_matrix *lower, bool transposed, const dq_matrix
     solve_strip(lower, transposed, b, first, dq_min_i64(STRIP, b->columns - first));
 }
 
-static void transpose(const dq_matrix *from, const dq_matrix *to) {
-  for (int64_t r = 0; r < from->rows; r++)
-    for (int64_t c = 0; c < from->columns; c++) to->data[c * to->stride + r] = from->data[r * from->stride + c];
-}
-
 // The lower triangle of the matrix behind a factored block less the products of the rows of L, whose transpose is
 // `panel`.
 static dq_status update_rest(const dq_matrix *rest, const dq_matrix *panel, dq_error *error) {
@@ -78,9 +73,9 @@ static dq_status factor(const dq_matrix *a, double *scratch, dq_error *error) {
     if (end == size) break;
     const dq_matrix below = dq_matrix_part(a, end, size - end, at, count);
     const dq_matrix panel = dq_matrix_tight(count, size - end, scratch);
-    transpose(&below, &panel);
+    dq_matrix_transpose(&below, &panel);
     solve_block(&block, false, &panel);
-    transpose(&panel, &below);
+    dq_matrix_transpose(&panel, &below);
     const dq_matrix rest = dq_matrix_part(a, end, size - end, end, size - end);
     DQ_TRY(update_rest(&rest, &panel, error));
   }

@@ -155,6 +155,20 @@ static void products_are_chains(void **state) {
     }
 }
 
+// (1 2 3 / 4 5 6) (1 0 / 0 1 / 1 1), both as they are and transposed.
+static void products_of_float32(void **state) {
+  (void)state;
+  float a[] = {1, 2, 3, 4, 5, 6}, at[] = {1, 4, 2, 5, 3, 6}, b[] = {1, 0, 0, 1, 1, 1}, bt[] = {1, 0, 1, 0, 1, 1};
+  for (int way = 0; way < 4; way++) {
+    float c[] = {9, 9, 9, 9};
+    const dq_matrix_f32 left = way & 1 ? (dq_matrix_f32){3, 2, 2, at} : (dq_matrix_f32){2, 3, 3, a};
+    const dq_matrix_f32 right = way & 2 ? (dq_matrix_f32){2, 3, 3, bt} : (dq_matrix_f32){3, 2, 2, b};
+    const dq_matrix_f32 product = {2, 2, 2, c};
+    assert_int_equal(dq_matrix_multiply_f32(way & 1, &left, way & 2, &right, &product, NULL), DQ_OK);
+    assert_true(c[0] == 4 && c[1] == 5 && c[2] == 10 && c[3] == 11);
+  }
+}
+
 static void gram_matrices(void **state) {
   (void)state;
   enum { ROWS = 150, COLUMNS = 140 };
@@ -294,6 +308,7 @@ int main(void) {
       cmocka_unit_test(rank_one_and_zero),
       cmocka_unit_test(products),
       cmocka_unit_test(products_are_chains),
+      cmocka_unit_test(products_of_float32),
       cmocka_unit_test(gram_matrices),
       cmocka_unit_test(triangular_systems_by_hand),
       cmocka_unit_test(triangular_systems),

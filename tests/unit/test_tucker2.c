@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 
 #include "decomp/ranks/ranks.h"
 #include "lib/base/random.h"
+#include "lib/base/sizes.h"
 
 static int start(void **state) { return (*state = dq_arena_new(0)) ? 0 : -1; }
 static int end(void **state) { return dq_arena_free(*state), 0; }
@@ -422,10 +424,30 @@ static void zero_and_bad_weights(void **state) {
   assert_int_equal(dq_hosvd_compute(&hosvd, half, 1, NULL, *state, &error), DQ_UNSUPPORTED);
 }
 
+// A factor that is the unit matrix becomes the transform itself: for 2 channels (1 1 / 1 -1) / sqrt 2.
+static void transform_between_factors(void **state) {
+  (void)state;
+  const int64_t sizes[] = {1, 2, 3, 7, 8, 12, 29};
+  for (int s = 0; s < DQ_COUNT(sizes); s++) {
+    const int64_t n = sizes[s];
+    double *core = calloc((size_t)n, sizeof *core), *output = calloc((size_t)(n * n), sizeof *output);
+    for (int64_t i = 0; i < n; i++) output[i * n + i] = 1;
+    const dq_tucker2 factors = {.group = 1, .rank_out = n, .rank_in = 1};
+    assert_int_equal(dq_tucker2_spread(&factors, (int64_t[]){n, 1, 1, 1}, NULL, core, output, NULL), DQ_OK);
+    for (int64_t j = 0; j < n; j++)
+      for (int64_t k = 0; k < n; k++) {
+        const double angle = 2 * M_PI * (double)(j * k % n) / (double)n;
+        assert_true(fabs(output[j * n + k] - (cos(angle) + sin(angle)) / sqrt((double)n)) < 1e-15);
+      }
+    free(core), free(output);
+  }
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, start, end)
 
 int main(void) {
-  const struct CMUnitTest tests[] = {TEST(two_by_two_by_hand),
+  const struct CMUnitTest tests[] = {TEST(transform_between_factors),
+                                     TEST(two_by_two_by_hand),
                                      TEST(reads_within_tensors),
                                      TEST(energy_by_hand),
                                      TEST(full_rank_is_exact),
