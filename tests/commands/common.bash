@@ -44,6 +44,14 @@ gives() {
   return 1
 }
 
+# timed COMMAND...: with a clock that counts how often it is read, on one thread, so that what a command measures does
+# not depend on the machine
+timed() {
+  local clock=$BATS_FILE_TMPDIR/clock.so
+  [ -e "$clock" ] || ${CC:-cc} -O1 -shared -fPIC -o "$clock" "$root/tests/snapshots/counted_clock.c"
+  LD_PRELOAD=$clock COUNTED_EVEN=1 ASAN_OPTIONS=${ASAN_OPTIONS-}:verify_asan_link_order=0 "$@" --threads 1
+}
+
 # says TEXT: standard error is exactly that
 says() {
   [ "$stderr" = "$1" ] && return

@@ -54,7 +54,7 @@ LINES
   gives 0 dq-report fixed.onnx --sensitivity --data npy:x.npy
   gives 0 dq-amp fixed.onnx --check npy:x.npy -o half.onnx
   has "On 12 pictures"
-  gives 0 dq-mix fixed.onnx --data npy:x.npy --max-drop 50 --time-limit 2s -o mixed.onnx
+  gives 0 timed dq-mix fixed.onnx --data npy:x.npy --max-drop 50 --time-limit 2s -o mixed.onnx
 }
 
 @test "a batch that the network needs: each picture is in all places of it" {
@@ -123,7 +123,7 @@ LINES
   gives 0 dq-report open.onnx --data npy:sound.npy
   has "Nx6x58"
   for line in "int8 --data" "amp --check" "tucker --ratio 0.5 --untimed --data" "mix --max-drop 50 --time-limit 1s --data"; do
-    gives 0 dq-$line npy:sound.npy open.onnx -o out.onnx
+    gives 0 timed dq-$line npy:sound.npy open.onnx -o out.onnx
     gives 0 dq-run out.onnx --data npy:sound.npy
     [ "$(grep -c '^y: float32 1x5$' <<<"$output")" -eq 9 ]
   done

@@ -37,7 +37,7 @@ count() { # count FIELD FILE: of the record of the network in JSON
 @test "tune: a new file of choices has the rights that the user gives new files" {
   local mask
   for mask in 022 077 002; do
-    (umask $mask && dq-tune "$models/small.onnx" --threads 1 --conv direct --time-limit 1s --wisdom "w$mask" >/dev/null)
+    (umask $mask && timed dq-tune "$models/small.onnx" --conv direct --time-limit 30s --wisdom "w$mask" >/dev/null)
     [ "$(stat -c %a "w$mask")" = "$(printf %o $((0666 & ~mask)))" ]
   done
 }
