@@ -6,6 +6,7 @@
 #include "quant/int8/stages.h"
 #include "quant/rewrite/fold_space_to_depth.h"
 #include "quant/rewrite/conv_to_gemm.h"
+#include "quant/rewrite/dense_to_gemm.h"
 #include "quant/rewrite/function_numbers.h"
 #include "quant/rewrite/pad_pools.h"
 #include "quant/rewrite/private_constant.h"
@@ -93,7 +94,10 @@ static dq_status level_input(dq_int8_job *job) {
 
 dq_status dq_int8_prepare(dq_int8_job *job, bool *any) {
   DQ_TRY(dq_int8_fold(job));
-  DQ_TRY(dq_conv_to_gemm(job->graph, &job->in->options->shapes, job->arena, job->in->context, job->error));
+  const dq_shape_request *shapes = &job->in->options->shapes;
+  const dq_gemm_wish wish = {dq_int8_may_be_gemm, job};
+  DQ_TRY(dq_conv_to_gemm(job->graph, &wish, shapes, job->arena, job->in->context, job->error));
+  DQ_TRY(dq_dense_to_gemm(job->graph, &wish, shapes, job->arena, job->in->context, job->error));
   DQ_TRY(any_quantized(job, any));
   if (*any) DQ_TRY(dq_pad_pools(job->graph, job->origin, job->error));
   return *any ? level_input(job) : DQ_OK;

@@ -83,6 +83,15 @@ static bool is_excluded(const dq_int8_options *options, const dq_node *node) {
          (options->operator_count && !is_listed(options->operators, options->operator_count, node->op_type));
 }
 
+bool dq_int8_may_be_gemm(const void *user, const dq_node *layer, const dq_node *sum) {
+  const dq_int8_job *job = user;
+  const dq_int8_options *options = job->in->options;
+  dq_node gemm = *layer;
+  gemm.op_type = "Gemm";
+  if (is_excluded(options, layer) || is_excluded(options, &gemm)) return false;
+  return !sum || !is_excluded(options, sum);
+}
+
 // Reasons of float16 and float32, the latter of a file and of a search, which leaves layers in float32.
 static const char by_half[] = "float16 by --precision";
 static const char *const by_float[] = {"float32 by --precision", "float32 by the search"};

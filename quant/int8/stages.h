@@ -12,9 +12,10 @@
 // Rewrites the graph in float: folds constants that weights are computed from, batch normalization, and slices of every
 // second pixel (quant/rewrite/fold_space_to_depth.h).
 dq_status dq_int8_fold(dq_int8_job *job);
-// Does what dq_int8_fold does, writes a last convolution as a matrix product (quant/rewrite/conv_to_gemm.h), and brings
-// the input to its input grid. *any receives whether any node can be quantized; without one there is nothing to choose,
-// and dq may be unable to run the graph. DQ_BAD_INPUT names a weight with NaN or infinity.
+// Does what dq_int8_fold does, writes a last convolution and dense layers as Gemm (quant/rewrite/conv_to_gemm.h,
+// dense_to_gemm.h), and brings the input to its input grid. *any receives whether any node can be quantized; without
+// one there is nothing to choose, and dq may be unable to run the graph. DQ_BAD_INPUT names a weight with NaN or
+// infinity.
 dq_status dq_int8_prepare(dq_int8_job *job, bool *any);
 
 // ---- Choosing (choose.c, turns.c) ----
@@ -66,6 +67,9 @@ dq_status dq_int8_open_tables(dq_int8_job *job);
 // those of 8 bits in report->quantized, and lists the labels of float16 nodes in job->halves. After
 // dq_int8_open_tables. DQ_BAD_INPUT: the graph has a cycle; DQ_SYSTEM: there is no memory.
 dq_status dq_int8_select(dq_int8_job *job);
+// select.c: dq_gemm_wish.allows; `user` is a dq_int8_job. False: an option excludes `layer`, a Gemm in its place or
+// `sum`. A map of precisions does not decide this: it names the Gemm by the layer or by the output of the sum.
+bool dq_int8_may_be_gemm(const void *user, const dq_node *layer, const dq_node *sum);
 // DQ_BAD_INPUT names a weight of a quantized node with NaN or infinity; pictures would only show that some activation
 // is not finite.
 dq_status dq_int8_check_weights(const dq_int8_job *job);

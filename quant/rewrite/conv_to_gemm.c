@@ -48,13 +48,13 @@ static dq_status rewrite(dq_graph *graph, dq_node *conv, dq_node *mover, dq_erro
   return dq_graph_drop_constants(graph, error);
 }
 
-dq_status dq_conv_to_gemm(dq_graph *graph, const dq_shape_request *shapes, dq_arena *arena, const dq_context *context,
-                          dq_error *error) {
+dq_status dq_conv_to_gemm(dq_graph *graph, const dq_gemm_wish *wish, const dq_shape_request *shapes, dq_arena *arena,
+                          const dq_context *context, dq_error *error) {
   dq_tensor *tensors;
   DQ_TRY(dq_infer(graph, shapes, DQ_INFER_TOLERANT, context, arena, &tensors, error));
   for (int n = 0; n < graph->node_count; n++) {
     dq_node *mover = flattening(graph->nodes[n], tensors);
-    if (mover) return rewrite(graph, graph->nodes[n], mover, error);
+    if (mover && wish->allows(wish->user, graph->nodes[n], NULL)) return rewrite(graph, graph->nodes[n], mover, error);
   }
   return DQ_OK;
 }

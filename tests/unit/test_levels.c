@@ -1,4 +1,4 @@
-// The input quantized on its input grid, and the last product as a matrix.
+// The input quantized on its input grid.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,6 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "quant/rewrite/conv_to_gemm.h"
 #include "quant/rewrite/levels.h"
 #include "tests/unit/small_network.h"
 
@@ -187,25 +186,6 @@ static void others_inputs_are_refused(void **state) {
   assert_int_equal(dq_levels_apply(it->graph, &levels, &value, &error), DQ_BAD_INPUT);
 }
 
-static void last_convolution_is_a_matrix(void **state) {
-  network *it = *state;
-  static network_outputs before, after;
-  dq_error error;
-  dq_graph_set_opset(it->graph, "", 13, NULL);
-  network_conv(it, network_value(it, "x"), "a", 3, 4, 3, 1);
-  network_node(it, "GlobalAveragePool", network_value(it, "a"), NULL, NULL, network_value(it, "mean"));
-  network_conv(it, network_value(it, "mean"), "scores", 4, 4, 1, 1);
-  network_node(it, "Flatten", network_value(it, "scores"), NULL, NULL, network_value(it, "y"));
-  network_finish(it);
-  network_run(it, &before);
-  if (dq_conv_to_gemm(it->graph, &no_shapes, it->arena, &it->context, &error) != DQ_OK) fail_msg("%s", error.message);
-  const dq_node *last = network_value(it, "y")->producer;
-  assert_true(dq_node_is(last, "Gemm") && dq_node_is(last->inputs[0]->producer, "Flatten"));
-  assert_int_equal(last->inputs[1]->constant->rank, 2);
-  network_run(it, &after);
-  assert_true(network_difference(&before, &after) <= 1e-6);
-}
-
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, network_start, network_end)
   const struct CMUnitTest tests[] = {TEST(three_channels_by_hand),
@@ -218,7 +198,6 @@ int main(void) {
                                      TEST(neutral_without_pads),
                                      TEST(channels_last),
                                      TEST(another_order_has_no_levels),
-                                     TEST(others_inputs_are_refused),
-                                     TEST(last_convolution_is_a_matrix)};
+                                     TEST(others_inputs_are_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
