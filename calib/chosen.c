@@ -1,6 +1,6 @@
 #include "calib/chosen.h"
 
-#include "lib/ops/stored_type.h"
+#include "lib/ops/integer/stored_type.h"
 
 static const dq_tensor *single(const dq_value *value) {
   const dq_tensor *tensor = value ? value->constant : NULL;

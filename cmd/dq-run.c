@@ -5,19 +5,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/base/clock.h"
+#include "cmd/options/options_rows.h"
 #include "cmd/shared/command.h"
 #include "cmd/shared/convolutions.h"
-#include "cmd/shared/output_names.h"
 #include "cmd/shared/data.h"
-#include "cmd/options/options_rows.h"
+#include "cmd/shared/output_names.h"
 #include "datasets/npy.h"
-#include "lib/base/nearest.h"
+#include "lib/base/clock.h"
+#include "lib/document/origin.h"
 #include "lib/eval/eval.h"
 #include "lib/eval/node_suite.h"
 #include "lib/session/batch.h"
-#include "lib/document/origin.h"
 #include "lib/session/session.h"
+#include "lib/text/nearest.h"
 
 typedef struct run_options {
   dq_common_options common;

@@ -2,9 +2,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/base/sizes.h"
 #include "cmd/shared/command.h"
-#include "lib/base/nearest.h"
+#include "lib/base/sizes.h"
+#include "lib/text/nearest.h"
 
 // The commands of cmd/dq-*.c, sorted by verb: the Makefile writes verbs.def, one row per file.
 #define DQ_VERB(verb) extern const dq_command dq_verb_##verb;

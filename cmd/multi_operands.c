@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "lib/base/sizes.h"
-#include "lib/base/nearest.h"
 #include "lib/graph/names.h"
+#include "lib/text/nearest.h"
 
 // The keys, as options have rows; `name` is the key.
 static const dq_option keys[] = {

@@ -32,7 +32,7 @@ $(B)/tests/unit/test_base: LDFLAGS += -Wl,--wrap=umask
 
 # It needs the kernels alone and no library but OpenBLAS, which may be left out, so that it is built for
 # another machine with a compiler.
-CHECKED := lib/base/% lib/kernels/% $(if $(OPENBLAS),lib/blas/%)
+CHECKED := lib/text/% lib/base/% lib/kernels/% $(if $(OPENBLAS),lib/blas/%)
 $(B)/dqcheck: $(CHECK_OBJECTS) $(filter $(CHECKED:%=$(B)/%),$(OBJECTS))
 	$(call say,LINK)
 	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(if $(OPENBLAS),-ldl) -lm -pthread

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cmd/options/options_internal.h"
-#include "lib/base/nearest.h"
+#include "lib/text/nearest.h"
 
 enum { NAME_SIZE = 64, LONG_OPTIONS = 512, LETTERS = 256 }; // what is not a letter is above any char
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/nearest.h"
+#include "lib/text/nearest.h"
 
 size_t dq_option_type_size(dq_option_type type) {
   switch (type) {

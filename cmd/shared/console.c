@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "lib/base/clock.h"
-#include "lib/base/utf8.h"
+#include "lib/text/utf8.h"
 
 // A terminal that understands "erase to the end of the line" and colours.
 static bool capable(FILE *stream) {

@@ -3,9 +3,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "lib/eval/pb_source.h"
+#include "lib/document/stored_preset.h"
 #include "lib/onnx/onnx.h"
-#include "lib/eval/stored_preset.h"
+#include "lib/onnx/pb_source.h"
 
 dq_data_options dq_data_options_of(const dq_data_arguments *arguments, int64_t seed) {
   return (dq_data_options){.spec = arguments->data,

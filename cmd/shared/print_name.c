@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "lib/base/utf8.h"
+#include "lib/text/utf8.h"
 
 void dq_print_name(FILE *stream, const char *text) {
   while (*text) {

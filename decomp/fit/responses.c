@@ -5,8 +5,8 @@
 #include "lib/base/random.h"
 #include "lib/base/sizes.h"
 #include "lib/kernels/conv/conv.h"
+#include "lib/ops/common/window.h"
 #include "lib/session/batch.h"
-#include "lib/ops/window.h"
 
 // A site while pictures run: the positions looked at and their vectors, of every picture of a run.
 typedef struct watched {

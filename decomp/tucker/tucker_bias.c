@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "calib/calib.h"
-#include "lib/ops/product.h"
 #include "decomp/tucker/tucker_data.h"
+#include "lib/ops/table/product.h"
 
 typedef struct shift {
   dq_node *node;

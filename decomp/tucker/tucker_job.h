@@ -3,9 +3,9 @@
 #ifndef DQ_DECOMP_TUCKER_JOB_H
 #define DQ_DECOMP_TUCKER_JOB_H
 
-#include "decomp/tucker/decomp.h"
 #include "decomp/fit/shrink.h"
-#include "lib/ops/product.h"
+#include "decomp/tucker/decomp.h"
+#include "lib/ops/table/product.h"
 
 typedef struct dq_tucker_job {
   dq_node *node;

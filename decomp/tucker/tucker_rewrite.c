@@ -6,12 +6,12 @@
 
 #include "decomp/tucker/tucker_clock.h"
 #include "decomp/tucker/tucker_data.h"
-#include "lib/base/nearest.h"
 #include "lib/base/sizes.h"
-#include "lib/schedule/check_nodes.h"
-#include "lib/schedule/open_sizes.h"
 #include "lib/document/lower_opset.h"
 #include "lib/document/origin.h"
+#include "lib/schedule/check_nodes.h"
+#include "lib/schedule/open_sizes.h"
+#include "lib/text/nearest.h"
 
 typedef struct work {
   dq_graph *graph;

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 
 #include "lib/api/api_internal.h"
-#include "lib/eval/pb_source.h"
-#include "lib/eval/stored_preset.h"
+#include "lib/document/stored_preset.h"
+#include "lib/onnx/pb_source.h"
 
 void dq_dataset_defaults(dq_dataset_options *options, size_t size) {
   dq_api_set_defaults(options, size, &(dq_dataset_options){0}, sizeof *options);

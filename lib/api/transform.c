@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "lib/api/api_internal.h"
-#include "lib/eval/stored_preset.h"
+#include "lib/document/stored_preset.h"
 #include "lib/verdict/verdict.h"
 
 dq_status dq_api_begin(dq_model *model, const void *facts, dq_error *error) {

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/sizes.h"
 #include "lib/audit/audit_internal.h"
+#include "lib/base/sizes.h"
+#include "lib/ops/common/convolution.h"
 #include "lib/session/runner.h"
-#include "lib/ops/convolution.h"
 
 typedef struct layer_state {
   const dq_value *x, *y; // of the session's copy; NULL: none

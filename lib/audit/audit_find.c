@@ -2,10 +2,10 @@
 // QuantizeLinear around them or as operators on integers.
 #include <string.h>
 
-#include "lib/base/sizes.h"
 #include "lib/audit/audit_internal.h"
-#include "lib/ops/product.h"
-#include "lib/ops/stored_type.h"
+#include "lib/base/sizes.h"
+#include "lib/ops/integer/stored_type.h"
+#include "lib/ops/table/product.h"
 
 static bool is_8_bit(int type) { return type == DQ_U8 || type == DQ_I8; }
 

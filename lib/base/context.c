@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "lib/base/clock.h"
-#include "lib/base/utf8.h"
+#include "lib/text/utf8.h"
 
 dq_status dq_context_init(dq_context *context, int threads, unsigned cpu_mask, dq_error *error) {
   memset(context, 0, sizeof *context);

@@ -27,8 +27,9 @@ typedef struct dq_context {
   void *user;                                                                  // first argument of both callbacks
   const atomic_bool *stop;       // another thread or a signal handler sets it to end the work; NULL: never
   const dq_processes *processes; // processes that run the same work; NULL: this one alone
-  const dq_picture_part *part;   // pictures of a training batch that plans compute (lib/ops/picture_sums.h); NULL: all
-  double deadline;               // the work ends at this value of dq_seconds(); 0: none
+  const dq_picture_part
+      *part;       // pictures of a training batch that plans compute (lib/ops/common/picture_sums.h); NULL: all
+  double deadline; // the work ends at this value of dq_seconds(); 0: none
 } dq_context;
 
 // A signal handler may use what is atomic only where that takes no lock.

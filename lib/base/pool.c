@@ -7,7 +7,7 @@
 #include "lib/base/pool.h"
 
 #include "lib/base/clock.h"
-#include "lib/base/locale.h"
+#include "lib/text/locale.h"
 
 #include <pthread.h>
 #include <sched.h>

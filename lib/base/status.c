@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/base/utf8.h"
+#include "lib/text/utf8.h"
 
 dq_status dq_fail(dq_error *error, dq_status status, const char *format, ...) {
   if (!error) return status;

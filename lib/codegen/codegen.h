@@ -8,7 +8,7 @@
 #ifndef DQ_CODEGEN_CODEGEN_H
 #define DQ_CODEGEN_CODEGEN_H
 
-#include "lib/ops/emit.h"
+#include "lib/ops/emit/emit.h"
 #include "lib/session/session.h"
 
 // One step of the emitted network.

@@ -330,7 +330,7 @@ static const char natural_text[] = "/* x without its fraction, from 0 to 2^64 - 
                                    "  return x >= 18446744073709551616.0 ? UINT64_MAX : (uint64_t)x;\n"
                                    "}\n\n";
 
-// binary16 of a double, rounded once: lib/ops/cast.c.
+// binary16 of a double, rounded once: lib/ops/arithmetic/cast.c.
 static const char odd_half_text[] =
     "/* A float64 as float16: rounded to float32 whose last bit is odd where it is not exact, then to float16. */\n"
     "static uint16_t dq_double_to_half(const double x) {\n"

@@ -2,7 +2,7 @@
 
 #include <fnmatch.h>
 
-#include "lib/base/nearest.h"
+#include "lib/text/nearest.h"
 
 static const char *name_of(const dq_node *node) {
   return node->name[0] || !node->output_count || !node->outputs[0] ? node->name : node->outputs[0]->name;

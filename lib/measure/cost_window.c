@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "lib/ops/product.h"
+#include "lib/ops/table/product.h"
 
 // Which input holds the weights of a convolution, N x C x kernel; -1: it is none.
 static int weight_input(const dq_node *node) {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "lib/base/file.h"
-#include "lib/base/nearest.h"
+#include "lib/text/nearest.h"
 
 typedef struct reader {
   const char *const *names;

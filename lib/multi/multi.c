@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "lib/base/clock.h"
-#include "lib/base/locale.h"
 #include "lib/multi/multi_internal.h"
+#include "lib/text/locale.h"
 
 // Under the lock, after every change of the dispatcher.
 static void count_ready(dq_multi *multi) {

@@ -1,7 +1,7 @@
 // Leaves out what has no effect: identities, and nodes whose results nobody reads.
 #include "lib/passes/passes_internal.h"
 
-// Whether the node is x above 0 and 1 * x below, as dq-int8 writes it for other runtimes (quant/int8/reader_forms.h).
+// Whether the node is x above 0 and 1 * x below, as dq-int8 writes it for other runtimes (quant/forms/reader_forms.h).
 static bool has_slope_1(const dq_node *node) {
   dq_slope slope;
   if (!dq_slope_of(node, &slope)) return false;

@@ -3,7 +3,7 @@
 #ifndef DQ_PASSES_FOLD_AFFINE_H
 #define DQ_PASSES_FOLD_AFFINE_H
 
-#include "lib/ops/product.h"
+#include "lib/ops/table/product.h"
 
 // The Conv or ConvTranspose that `node` can be folded into: the producer of its input, read by nothing else, with
 // constant float32 weights (and bias). `node` is a BatchNormalization in inference mode, or an Add, Sub, Mul or Div

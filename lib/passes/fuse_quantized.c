@@ -2,7 +2,7 @@
 // the row of its operator gives it. Files written by anybody in the QDQ form run this way; what does not fit a
 // form runs in float between its conversions, to the same result.
 #include "lib/integer/quantized_pattern.h"
-#include "lib/ops/stored_type.h"
+#include "lib/ops/integer/stored_type.h"
 
 static dq_status fuse_end(dq_graph *copy, dq_node *quantize, const dq_context *context, dq_error *error) {
   dq_quantized_end end;

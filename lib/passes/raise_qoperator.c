@@ -3,7 +3,7 @@
 // through the same integer steps as one in the explicit form.
 #include <string.h>
 
-#include "lib/ops/qlinear.h"
+#include "lib/ops/integer/qlinear.h"
 #include "lib/passes/passes_internal.h"
 
 static dq_node *add_linear(dq_graph *copy, int at, const char *op_type, dq_value *numbers, dq_value *const *step,

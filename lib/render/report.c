@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "lib/base/file.h"
-#include "lib/base/nearest.h"
 #include "lib/base/sizes.h"
 #include "lib/render/render_internal.h"
 #include "lib/render/text.h"
+#include "lib/text/nearest.h"
 
 enum { TEXT_WIDTH = 40 };
 

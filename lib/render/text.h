@@ -1,12 +1,12 @@
 // Texts for people: names are cut and escaped without breaking UTF-8, numbers are written with units. The thread is in
-// the locale "C" (lib/base/locale.h).
+// the locale "C" (lib/text/locale.h).
 #ifndef DQ_RENDER_TEXT_H
 #define DQ_RENDER_TEXT_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/base/utf8.h"
+#include "lib/text/utf8.h"
 
 // Columns of a terminal that a code point takes: 2 for the blocks of East Asian Width W and F (Unicode Standard Annex
 // #11) that names are likely to have, and for emoji; 0 for combining marks, zero-width characters (also U+200D, the

@@ -3,7 +3,7 @@
 #define DQ_SCHEDULE_CHECK_NODES_H
 
 #include "lib/graph/graph.h"
-#include "lib/ops/operator.h"
+#include "lib/ops/table/operator.h"
 
 // Checks each node, in the order of the graph, against its operator's row (dq_operator.check): numbers of inputs and
 // outputs, required inputs, types and values of attributes, shapes of constants. Shapes of other values are not known

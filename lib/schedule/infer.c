@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/nearest.h"
 #include "lib/schedule/open_sizes.h"
+#include "lib/text/nearest.h"
 
 enum { EVALUATED_ELEMENTS = 65536 }; // shapes, scales and indices are small; weights are not needed
 

@@ -3,7 +3,7 @@
 #define DQ_SCHEDULE_INFER_H
 
 #include "lib/graph/graph.h"
-#include "lib/ops/operator.h"
+#include "lib/ops/table/operator.h"
 
 // Sizes of inputs that the caller gives in addition to those that the graph declares.
 typedef struct dq_shape_request {

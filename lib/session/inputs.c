@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/base/nearest.h"
+#include "lib/text/nearest.h"
 
 // ---- Which data are for which input ----
 

@@ -2,7 +2,7 @@
 #include "lib/study/study.h"
 
 #include "lib/document/origin.h"
-#include "lib/eval/stored_preset.h"
+#include "lib/document/stored_preset.h"
 
 // What the outputs lost against those of the reference.
 static dq_status judge(const dq_study_options *options, dq_data *data, dq_study *study, const dq_context *context,

@@ -1,7 +1,7 @@
 // Reverse accumulation over the nodes of a graph, by the gradient functions of their operators.
 #include "lib/train/backward.h"
 
-#include "lib/ops/gradient.h"
+#include "lib/ops/gradient/gradient.h"
 
 typedef struct backward {
   dq_graph *graph;

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "lib/ops/operator.h"
+#include "lib/ops/table/operator.h"
 
 static dq_node *quantizer_of(const dq_value *value) {
   dq_node *node = value ? value->producer : NULL;

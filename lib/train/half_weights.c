@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "lib/base/half.h"
-#include "lib/ops/elementwise.h"
+#include "lib/ops/common/elementwise.h"
 #include "lib/schedule/infer.h"
 
 bool dq_is_stored_in_half(const dq_graph *model, const char *name) {

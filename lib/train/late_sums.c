@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "lib/ops/picture_sums.h"
+#include "lib/ops/common/picture_sums.h"
 
 // Sums are sent when there are SENT bytes of them, or a fifteenth of all. Sums with more numbers than MOST are
 // exchanged at once, as a second place for them would take much memory.

@@ -1,5 +1,5 @@
 // Sums over the pictures of several processes that nothing waits for before the end of a step, such as the gradients of
-// weights: processes exchange them together, while the next steps run (lib/ops/exchange_nodes.c).
+// weights: processes exchange them together, while the next steps run (lib/ops/gradient/exchange_nodes.c).
 #ifndef DQ_TRAIN_LATE_SUMS_H
 #define DQ_TRAIN_LATE_SUMS_H
 

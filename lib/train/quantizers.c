@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "lib/base/sizes.h"
-#include "lib/ops/operator.h"
-#include "lib/ops/stored_type.h"
+#include "lib/ops/integer/stored_type.h"
+#include "lib/ops/table/operator.h"
 
 typedef struct walk {
   dq_training_graph *made;

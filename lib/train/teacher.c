@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/ops/operator.h"
+#include "lib/ops/table/operator.h"
 #include "lib/train/training_graph.h"
 
 // Scores that went through a LogSoftmax are scores still; a Softmax is named by its row.

@@ -2,8 +2,8 @@
 #include "lib/train/training_graph.h"
 
 #include "lib/base/sizes.h"
-#include "lib/ops/gradient.h"
-#include "lib/ops/picture_sums.h"
+#include "lib/ops/common/picture_sums.h"
+#include "lib/ops/gradient/gradient.h"
 #include "lib/schedule/check_nodes.h"
 #include "lib/train/backward.h"
 #include "lib/train/exact_products.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "lib/graph/saturation.h"
-#include "lib/ops/product.h"
+#include "lib/ops/table/product.h"
 #include "lib/verdict/sorted_rows.h"
 
 enum { MOST_OUTPUTS = 16 }; // of a detector

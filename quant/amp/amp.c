@@ -3,13 +3,13 @@
 
 #include <string.h>
 
-#include "lib/schedule/check_nodes.h"
-#include "lib/schedule/open_sizes.h"
-#include "lib/graph/patterns.h"
 #include "lib/document/lower_opset.h"
 #include "lib/document/origin.h"
 #include "lib/document/repair_shapes.h"
-#include "lib/ops/operator_names.h"
+#include "lib/graph/patterns.h"
+#include "lib/ops/table/operator_names.h"
+#include "lib/schedule/check_nodes.h"
+#include "lib/schedule/open_sizes.h"
 #include "quant/amp/amp_internal.h"
 
 // Types of all values. A size that is not known does not matter here, unless the model fits its own alone; only

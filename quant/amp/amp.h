@@ -2,9 +2,9 @@
 #ifndef DQ_QUANT_AMP_H
 #define DQ_QUANT_AMP_H
 
-#include "lib/schedule/infer.h"
 #include "lib/graph/graph.h"
-#include "lib/ops/operator.h"
+#include "lib/ops/table/operator.h"
+#include "lib/schedule/infer.h"
 #include "quant/amp/policy.h"
 
 enum { DQ_AMP_INPUT_MAX = 255 }; // default of the largest magnitude of the inputs: bytes of pictures

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "lib/ops/operator.h"
+#include "lib/ops/table/operator.h"
 
 static const dq_channel_bound UNKNOWN = {-INFINITY, INFINITY, 0, INFINITY};
 

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "lib/base/sizes.h"
-#include "lib/base/nearest.h"
 #include "lib/graph/patterns.h"
 #include "lib/settings/settings_file.h"
+#include "lib/text/nearest.h"
 
 static const char SCHEMA[] = "dq-policy";
 enum { VERSION = 1, COLOURS = 3 };

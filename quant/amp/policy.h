@@ -5,7 +5,7 @@
 #ifndef DQ_QUANT_POLICY_H
 #define DQ_QUANT_POLICY_H
 
-#include "lib/ops/operator.h"
+#include "lib/ops/table/operator.h"
 
 typedef struct dq_policy_rule {
   const char *name;   // name of an operator, or shell pattern on names of nodes

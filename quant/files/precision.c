@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "lib/base/nearest.h"
 #include "lib/settings/settings_file.h"
+#include "lib/text/nearest.h"
 
 static const char SCHEMA[] = "dq-precision";
 enum { VERSION = 1 };

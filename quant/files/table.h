@@ -12,12 +12,12 @@
 #include <stdio.h>
 
 #include "lib/graph/name_list.h"
+#include "quant/equalize/bias_absorption.h"
+#include "quant/equalize/equalize.h"
 #include "quant/numeric/accumulator.h"
-#include "quant/rewrite/bias_absorption.h"
-#include "quant/rewrite/bias_correction.h"
-#include "quant/rewrite/equalize.h"
-#include "quant/rewrite/levels.h"
 #include "quant/numeric/rounding.h"
+#include "quant/rewrite/bias_correction.h"
+#include "quant/rewrite/levels.h"
 
 typedef struct dq_calibration_table_range {
   const char *value;

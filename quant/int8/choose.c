@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "lib/base/sizes.h"
-#include "lib/ops/operator.h"
+#include "lib/ops/table/operator.h"
 #include "lib/verdict/evaluator.h"
 #include "quant/int8/facts.h"
 #include "quant/int8/stages.h"

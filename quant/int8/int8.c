@@ -4,15 +4,15 @@
 #include <string.h>
 
 #include "lib/base/sizes.h"
-#include "lib/schedule/check_nodes.h"
 #include "lib/document/lower_opset.h"
 #include "lib/document/widen_half.h"
 #include "lib/graph/patterns.h"
-#include "lib/ops/operator_names.h"
+#include "lib/ops/table/operator_names.h"
+#include "lib/schedule/check_nodes.h"
 #include "quant/amp/amp.h"
-#include "quant/int8/reader_forms.h"
+#include "quant/forms/qoperator.h"
+#include "quant/forms/reader_forms.h"
 #include "quant/int8/stages.h"
-#include "quant/int8/qoperator.h"
 
 dq_int8_options dq_int8_defaults(void) {
   return (dq_int8_options){.method = dq_observer_find("auto"), .percentile = 99.999, .activation_type = DQ_U8};

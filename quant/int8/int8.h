@@ -4,16 +4,16 @@
 #define DQ_QUANT_INT8_H
 
 #include "calib/calib.h"
-#include "lib/schedule/infer.h"
 #include "lib/graph/graph.h"
+#include "lib/schedule/infer.h"
 #include "lib/verdict/verdict.h"
-#include "quant/numeric/accumulator.h"
-#include "quant/rewrite/bias_correction.h"
-#include "quant/rewrite/equalize.h"
-#include "quant/numeric/parameters.h"
-#include "quant/numeric/rounding.h"
+#include "quant/equalize/equalize.h"
 #include "quant/files/precision.h"
 #include "quant/files/table.h"
+#include "quant/numeric/accumulator.h"
+#include "quant/numeric/parameters.h"
+#include "quant/numeric/rounding.h"
+#include "quant/rewrite/bias_correction.h"
 
 // Whether a step is done. AUTO: a trial decides; the step is kept when it brings the outputs closer to those of the
 // float network on pictures that no range came from (lib/verdict/evaluator.h).
@@ -33,7 +33,7 @@ typedef struct dq_int8_options {
   bool per_tensor;            // one scale for each weight, in place of one for each output channel
   int activation_type;        // DQ_U8 or DQ_I8
   bool symmetric;             // also activations have ranges that are symmetric around 0
-  bool qoperator;             // write the operator form (quant/int8/qoperator.h)
+  bool qoperator;             // write the operator form (quant/forms/qoperator.h)
   const char *const *exclude; // shell patterns on names of nodes: these nodes stay in float
   int exclude_count;
   const char *const *only; // shell patterns on names of nodes: only these nodes are quantized; count 0: all
@@ -80,9 +80,9 @@ typedef struct dq_int8_report {
   int64_t pictures;          // that were observed
   bool nothing_to_do;        // the model is quantized already; all other fields are 0
   const dq_observer *method; // the method that chose the ranges
-  int absorbed;              // values whose high biases were absorbed (quant/rewrite/bias_absorption.h)
+  int absorbed;              // values whose high biases were absorbed (quant/equalize/bias_absorption.h)
   double absorption_gain;
-  int equalized; // sites that were equalized (quant/rewrite/equalize.h)
+  int equalized; // sites that were equalized (quant/equalize/equalize.h)
   double equalize_gain;
   bool bias_corrected;
   double bias_correction_gain;

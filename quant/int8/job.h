@@ -7,8 +7,8 @@
 #include "lib/schedule/infer.h"
 #include "quant/int8/int8.h"
 #include "quant/int8/observed.h"
-#include "quant/int8/rounding_internal.h"
 #include "quant/rewrite/permute.h"
+#include "quant/rounding/rounding_layer.h"
 
 // What is decided about one value of the graph.
 typedef struct dq_value_choice {

@@ -4,9 +4,9 @@
 #define DQ_QUANT_OBSERVED_H
 
 #include "calib/calib.h"
-#include "quant/rewrite/bias_absorption.h"
+#include "quant/equalize/bias_absorption.h"
+#include "quant/equalize/equalize.h"
 #include "quant/rewrite/bias_correction.h"
-#include "quant/rewrite/equalize.h"
 #include "quant/rewrite/permute.h"
 
 // What the range search found, and what it began with.

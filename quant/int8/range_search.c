@@ -7,7 +7,7 @@
 #include "lib/base/sizes.h"
 #include "lib/graph/saturation.h"
 #include "lib/kernels/conv/conv.h"
-#include "lib/ops/elementwise.h"
+#include "lib/ops/common/elementwise.h"
 #include "lib/session/runner.h"
 #include "lib/verdict/output_error.h"
 #include "quant/int8/facts.h"

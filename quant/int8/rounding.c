@@ -7,11 +7,11 @@
 #include "lib/base/clock.h"
 #include "lib/base/sizes.h"
 #include "lib/eval/eval.h"
-#include "lib/verdict/output_error.h"
 #include "lib/session/pair.h"
+#include "lib/verdict/output_error.h"
 #include "quant/int8/facts.h"
 #include "quant/int8/stages.h"
-#include "quant/int8/rounding_walk.h"
+#include "quant/rounding/rounding_walk.h"
 
 const dq_rounded_layer *dq_rounding_find(const dq_rounding *rounding, const char *output) {
   for (int i = 0; i < rounding->count; i++)

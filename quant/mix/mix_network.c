@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/ops/product.h"
+#include "lib/ops/table/product.h"
 #include "lib/session/session.h"
 #include "quant/rewrite/function_numbers.h"
 

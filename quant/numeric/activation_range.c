@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "lib/ops/operator.h"
+#include "lib/ops/table/operator.h"
 
 static const float SIGMOID_REACH = 6.2324480f; // ln(2 * 255 - 1)
 

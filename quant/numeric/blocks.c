@@ -6,7 +6,7 @@
 
 #include "lib/base/sizes.h"
 #include "lib/kernels/reference/scalar.h"
-#include "lib/ops/product.h"
+#include "lib/ops/table/product.h"
 
 enum { SCALE_STEPS = 8 }; // scales tried between that of the largest weight and that of the largest block
 

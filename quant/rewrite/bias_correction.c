@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "calib/elements.h"
-#include "lib/ops/product.h"
+#include "lib/ops/table/product.h"
 
 struct dq_mean_sums {
   const char **names; // of the values

@@ -1,7 +1,7 @@
 // Following the order of channels through a graph.
 #include "quant/rewrite/channels.h"
 
-#include "lib/ops/operator.h"
+#include "lib/ops/table/operator.h"
 #include "quant/rewrite/private_constant.h"
 
 typedef struct finder {

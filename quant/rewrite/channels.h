@@ -5,7 +5,7 @@
 
 #include "lib/base/arena.h"
 #include "lib/graph/graph.h"
-#include "lib/ops/product.h"
+#include "lib/ops/table/product.h"
 
 // Channels that must keep one order wherever they appear.
 typedef struct dq_channel_set {

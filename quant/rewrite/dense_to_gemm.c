@@ -1,6 +1,6 @@
 #include "quant/rewrite/dense_to_gemm.h"
 
-#include "lib/ops/product.h"
+#include "lib/ops/table/product.h"
 
 // The constant that `add` adds to each row of a matrix of `columns` columns, `product`; NULL: there is none.
 static const dq_value *row_of_biases(const dq_node *add, const dq_value *product, int64_t columns) {

@@ -1,6 +1,6 @@
 #include "quant/rewrite/divisors.h"
 
-#include "lib/ops/operator.h"
+#include "lib/ops/table/operator.h"
 
 static bool has_negative_exponent(const dq_node *node) {
   const dq_tensor *exponent = dq_known_elements(dq_node_input(node, 1));

@@ -3,7 +3,7 @@
 #ifndef DQ_QUANT_FUNCTION_NUMBERS_H
 #define DQ_QUANT_FUNCTION_NUMBERS_H
 
-#include "lib/ops/operator.h"
+#include "lib/ops/table/operator.h"
 
 // One number that does not add dimensions to what it is combined with.
 bool dq_read_number(const dq_value *value, double *number);

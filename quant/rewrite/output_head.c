@@ -1,7 +1,7 @@
 // The head of a network.
 #include "quant/rewrite/output_head.h"
 
-#include "lib/ops/operator.h"
+#include "lib/ops/table/operator.h"
 
 static bool moves_or_combines(const dq_node *node) {
   const dq_operator *row = dq_operator_find(node->domain, node->op_type);

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "lib/document/raise_opset.h"
-#include "lib/ops/operator.h"
+#include "lib/ops/table/operator.h"
 #include "quant/rewrite/function_numbers.h"
 
 enum { OPSET_HARD_SWISH = 14, DEEPEST = 4, MOST_NODES = 8 };

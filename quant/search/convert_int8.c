@@ -5,9 +5,9 @@
 
 #include "lib/base/sizes.h"
 #include "lib/measure/cost.h"
-#include "lib/ops/product.h"
-#include "quant/search/float_sides.h"
+#include "lib/ops/table/product.h"
 #include "quant/int8/stages.h"
+#include "quant/search/float_sides.h"
 
 typedef struct conversion {
   const dq_graph *graph;

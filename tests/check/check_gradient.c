@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/kernels/conv/conv_gradient.h"
+#include "lib/kernels/conv_gradient/conv_gradient.h"
 #include "lib/kernels/reference/shards.h"
 #include "tests/check/check.h"
 

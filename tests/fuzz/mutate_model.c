@@ -15,7 +15,7 @@ typedef struct mutation {
 
 #define DQ_OPERATOR(symbol) #symbol,
 static const char *const operators[] = {
-#include "lib/ops/operators.def"
+#include "lib/ops/table/operators.def"
 };
 #undef DQ_OPERATOR
 #define COUNT(list) (sizeof(list) / sizeof *(list))

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "lib/onnx/onnx.h"
-#include "lib/ops/operator.h"
+#include "lib/ops/table/operator.h"
 
 static void print_versions(const dq_operator *row) {
   for (int i = 0; i < DQ_MAX_VERSIONS && row->since[i]; i++) printf("%s%d", i ? ", " : "", row->since[i]);

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "lib/ops/operator.h"
+#include "lib/ops/table/operator.h"
 
 enum { HARNESS_INPUTS = 12, HARNESS_OUTPUTS = 4 };
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "quant/rewrite/bias_absorption.h"
+#include "quant/equalize/bias_absorption.h"
 #include "quant/int8/int8.h"
 #include "tests/unit/small_network.h"
 

@@ -10,12 +10,12 @@
 #include <cmocka.h>
 
 #include "lib/verdict/output_error.h"
-#include "quant/rewrite/equalize_internal.h"
-#include "quant/rewrite/output_head.h"
+#include "quant/equalize/equalize_internal.h"
 #include "quant/int8/int8.h"
 #include "quant/numeric/activation_range.h"
-#include "tests/unit/small_network.h"
+#include "quant/rewrite/output_head.h"
 #include "tests/unit/picture_counts.h"
+#include "tests/unit/small_network.h"
 
 // ---- Operators that a site runs through ----
 

@@ -1,5 +1,5 @@
 // Requantization by integers: against results by hand, and against the float definition for every sum.
-#include "lib/ops/fixed_point.h"
+#include "lib/ops/common/fixed_point.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "quant/equalize/equalize.h"
 #include "quant/int8/int8.h"
-#include "quant/rewrite/equalize.h"
 #include "quant/rewrite/function_numbers.h"
 #include "tests/unit/small_network.h"
 

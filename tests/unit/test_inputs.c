@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "datasets/npy.h"
-#include "lib/eval/pb_source.h"
 #include "lib/onnx/onnx.h"
+#include "lib/onnx/pb_source.h"
 #include "lib/session/batch.h"
 #include "lib/session/observe.h"
 

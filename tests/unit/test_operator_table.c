@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "lib/ops/operator.h"
+#include "lib/ops/table/operator.h"
 
 enum { MANY = DQ_ANY_NUMBER };
 

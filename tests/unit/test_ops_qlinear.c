@@ -1,5 +1,5 @@
 // Operators of com.microsoft on 8-bit numbers: cases by hand, and what is refused.
-#include "lib/ops/qlinear.h"
+#include "lib/ops/integer/qlinear.h"
 #include "tests/unit/operator_harness.h"
 
 #define U8(...)                                                                                                        \

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "cmd/options/options.h"
-#include "lib/base/nearest.h"
+#include "lib/text/nearest.h"
 
 typedef struct sample_options {
   dq_common_options common;

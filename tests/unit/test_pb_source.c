@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "datasets/datasets.h"
-#include "lib/eval/pb_source.h"
 #include "lib/onnx/onnx.h"
+#include "lib/onnx/pb_source.h"
 
 static char folder[] = "/tmp/test_pb_source_XXXXXX";
 static dq_error error;

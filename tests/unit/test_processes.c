@@ -11,7 +11,7 @@
 #include "lib/eval/accuracy.h"
 #include "lib/kernels/reference/shards.h"
 #include "lib/onnx/onnx.h"
-#include "lib/ops/picture_sums.h"
+#include "lib/ops/common/picture_sums.h"
 #include "lib/train/loop/batches.h"
 #include "lib/train/training.h"
 #include "tests/unit/thread_team.h"

@@ -1,5 +1,5 @@
-// The view of products (lib/ops/product.h) against layouts by hand: what each operator's inputs are, where each weight
-// lies, and which weights have no layout.
+// The view of products (lib/ops/table/product.h) against layouts by hand: what each operator's inputs are, where each
+// weight lies, and which weights have no layout.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "lib/ops/operator.h"
+#include "lib/ops/table/operator.h"
 
 enum { MOST_INPUTS = 9, NO = DQ_NO_INPUT };
 

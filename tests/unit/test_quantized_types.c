@@ -5,7 +5,7 @@
 
 #include "calib/chosen.h"
 #include "lib/audit/audit.h"
-#include "lib/ops/stored_type.h"
+#include "lib/ops/integer/stored_type.h"
 #include "tests/unit/quantized_network.h"
 
 enum { TYPES = 3 };

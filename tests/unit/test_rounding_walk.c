@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "lib/session/pair.h"
-#include "quant/int8/rounding_walk.h"
+#include "quant/rounding/rounding_walk.h"
 #include "tests/unit/small_network.h"
 
 enum { LAYERS = 5 };

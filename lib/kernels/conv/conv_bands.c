@@ -4,7 +4,7 @@
 //
 // Packed: header; [out_channels] bias; [groups][panels][depth][panel_rows] weights; [depth] offsets
 // of 64 bits in the band. Scratch: a band per thread.
-#include "lib/kernels/conv/conv_internal.h"
+#include "lib/kernels/conv/conv_algorithm.h"
 
 #include <string.h>
 

@@ -18,7 +18,7 @@
 // [tiles] offsets of a tile's first word (direct); [taps] offsets of the taps, both of 64 bits. Scratch: the
 // planes of one group (not flat); per thread a block of words (not direct), sums of a panel as
 // int32 and as bytes.
-#include "lib/kernels/conv/conv_internal.h"
+#include "lib/kernels/conv/conv_algorithm.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 // is read again and again counts by the level of cache that holds it.
 #include <unistd.h>
 
-#include "lib/kernels/conv/conv_internal.h"
+#include "lib/kernels/conv/conv_algorithm.h"
 
 enum { DEPTHWISE_CALLS = 3 }; // of a band: expansion, sums, copy
 

@@ -7,7 +7,7 @@
 // into words (two or four kernel rows), expanded for every output row: word rows [row group][slot][output
 // row][plane width]. Packed: header; [channels] bias or starts; [channels][taps] words; [taps] offsets of 64
 // bits.
-#include "lib/kernels/conv/conv_internal.h"
+#include "lib/kernels/conv/conv_algorithm.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // Expansion of convolution inputs and weights into words.
-#include "lib/kernels/conv/conv_internal.h"
+#include "lib/kernels/conv/conv_algorithm.h"
 
 #include <string.h>
 

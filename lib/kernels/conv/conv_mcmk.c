@@ -4,7 +4,7 @@
 // blocks, no intrinsics; output channels are shared out over the pool. The Makefile fixes this file's
 // flags: other algorithms are measured against it, so neither changes.
 // Packed: header; [out_channels] bias; the weights as they are.
-#include "lib/kernels/conv/conv_internal.h"
+#include "lib/kernels/conv/conv_algorithm.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 // Packed: header; [out_channels] starts; [groups][panels][depth][LANES] words of weights, the last panel of a group
 // with half as many lanes where these do; [depth] offsets of 32 bits in the planes. Scratch: the expanded planes of one
 // group; per thread the sums of two runs, for outputs that are not requantized.
-#include "lib/kernels/conv/conv_internal.h"
+#include "lib/kernels/conv/conv_algorithm.h"
 
 #include <string.h>
 

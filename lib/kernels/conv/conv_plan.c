@@ -1,5 +1,5 @@
 // Convolution: the choice of an algorithm, and calls into it.
-#include "lib/kernels/conv/conv_internal.h"
+#include "lib/kernels/conv/conv_algorithm.h"
 
 static const dq_conv_algorithm *const algorithms[DQ_CONV_CHOICES] = {
 #define DQ_CONV_ALGORITHM(symbol, name, help) [DQ_CONV_##symbol] = &dq_conv_##symbol,

@@ -2,7 +2,7 @@
 #ifndef DQ_KERNELS_CONV_SLIDE_WINDOW_H
 #define DQ_KERNELS_CONV_SLIDE_WINDOW_H
 
-#include "lib/kernels/conv/conv_internal.h"
+#include "lib/kernels/conv/conv_algorithm.h"
 
 // Finds out whether the processor has the kernel, and divides the outputs of a plane into runs; sets plan->bytes
 // (NULL: there is no kernel) and its counts.

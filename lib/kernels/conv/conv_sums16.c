@@ -11,7 +11,7 @@
 //
 // Packed panel: number of words, number of runs, [most_steps] rows of b, [most_steps] lengths of runs, then
 // [words][panel_rows] words of weights.
-#include "lib/kernels/conv/conv_internal.h"
+#include "lib/kernels/conv/conv_algorithm.h"
 #include "lib/kernels/conv/conv_sums16.h"
 
 #include <string.h>

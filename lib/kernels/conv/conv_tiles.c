@@ -5,7 +5,7 @@
 // in a word, of neighbours, or of channels with binary16 sums); [taps] offsets of 64 bits in the planes. Scratch: the
 // expanded planes of one group; per thread a block of panels, rows of sums and, for binary16, the widened weights of a
 // panel.
-#include "lib/kernels/conv/conv_internal.h"
+#include "lib/kernels/conv/conv_algorithm.h"
 #include "lib/kernels/conv/conv_sums16.h"
 
 #include <string.h>

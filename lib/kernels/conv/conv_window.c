@@ -2,7 +2,7 @@
 // sums in memory. float16 only where its sums are float16 too.
 //
 // Packed: header; [channels] bias; [channels][taps] weights. No scratch.
-#include "lib/kernels/conv/conv_internal.h"
+#include "lib/kernels/conv/conv_algorithm.h"
 
 #include <string.h>
 

@@ -13,7 +13,7 @@
 // Scratch: per thread in 8 bits a padded plane, the parts of the plane, lines of output, in 8 bits rows of output as
 // int32 and the room of conv_winograd_int8.c; values [places][panels of columns][in words][columns] and, in float32,
 // sums [places] [out_channels][tiles] of one band per thread.
-#include "lib/kernels/conv/conv_internal.h"
+#include "lib/kernels/conv/conv_algorithm.h"
 #include "lib/kernels/conv/conv_winograd_int8.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef DQ_KERNELS_CONV_WINOGRAD_INT8_H
 #define DQ_KERNELS_CONV_WINOGRAD_INT8_H
 
-#include "lib/kernels/conv/conv_internal.h"
+#include "lib/kernels/conv/conv_algorithm.h"
 
 // Whether it may be faster than products of bytes on this machine for these weights.
 bool dq_winograd_int8_pays(const dq_conv_plan *plan);

@@ -1,7 +1,7 @@
 #include "lib/train/loop/find_features.h"
 
 #include "lib/eval/layer_pairs.h"
-#include "lib/ops/operator.h"
+#include "lib/ops/table/operator.h"
 
 static bool is_read_by_product(const dq_value *value) {
   for (int i = 0; i < value->user_count; i++) {
