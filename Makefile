@@ -104,6 +104,7 @@ $(B)/generated/version.h: FORCE
 VERSIONED := lib/api/engine lib/wisdom/wisdom quant/mix/mix_cache cmd/shared/command cmd/shared/same_work cmd/options/options_help
 $(VERSIONED:%=$(B)/%.o): | $(B)/generated/version.h
 .PHONY: FORCE
+$(B)/lib/ops/emit/emitted_text.o: $(wildcard lib/ops/emit/emitted_*.h)
 
 # What measured times (lib/wisdom) hold for: the sources of the kernels, the pool, the compiler and its flags, but for
 # those that name folders.

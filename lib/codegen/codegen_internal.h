@@ -42,9 +42,9 @@ typedef struct dq_codegen_parts {
   bool has_words;  // one of them is written in words of 64 bits
   FILE *weights;   // bytes of the arrays, where they get a file of their own; NULL: they get none
   size_t weights_bytes;
-  FILE *calls;      // statements of the network's function
-  uint64_t helpers; // set of DQ_EMIT_BIT
-  uint64_t library; // functions of the C library that bodies call by pointers: dq_codegen_body
+  FILE *calls;                   // statements of the network's function
+  bool helpers[DQ_EMIT_HELPERS]; // that bodies call, and what these need
+  uint64_t library;              // functions of the C library that bodies call by pointers: dq_codegen_body
 } dq_codegen_parts;
 
 // DQ_UNSUPPORTED: a value has more elements, or a window reaches farther, than the counters of the C hold; the message
@@ -64,8 +64,6 @@ void dq_codegen_constant_output(dq_codegen *made, dq_codegen_parts *parts, int o
 void dq_codegen_body(FILE *to, const char *body, uint64_t *library);
 // Writes definitions in C of the pointers by which bodies call the functions of such a set.
 void dq_codegen_library(FILE *to, uint64_t library);
-// Writes definitions in C of the helpers of a set (bits DQ_EMIT_BIT).
-void dq_codegen_helpers(FILE *to, uint64_t helpers, dq_emit_target target);
 // Writes a text as part of a comment: no end of a comment, no control characters, no backslash.
 void dq_codegen_comment(FILE *to, const char *text);
 // Writes a comment on a step of the first call of a function: operator, name, types and shapes, and which other steps

@@ -83,25 +83,15 @@ static const char push_contraction[] =
 static const char pop_contraction[] = "#if defined(__GNUC__) && !defined(__clang__) && !defined(__cplusplus)\n"
                                       "#pragma GCC pop_options\n#endif\n\n";
 
-// Helpers that compute with integers, or with floats but without products.
-static const uint64_t without_products =
-    DQ_EMIT_BIT(NEAR) | DQ_EMIT_BIT(ROUND) | DQ_EMIT_BIT(LEVEL) | DQ_EMIT_BIT(PRODUCTS) | DQ_EMIT_BIT(SIGNED_PRODUCTS) |
-    DQ_EMIT_BIT(WIDE_PRODUCTS) | DQ_EMIT_BIT(WIDE_SIGNED_PRODUCTS) | DQ_EMIT_BIT(BLOCKS) | DQ_EMIT_BIT(PAIRS) |
-    DQ_EMIT_BIT(SIGNED_PAIRS) | DQ_EMIT_BIT(HIGH) | DQ_EMIT_BIT(SCALE) | DQ_EMIT_BIT(POWER);
-
-// Further helpers that take nothing of <math.h>.
-static const uint64_t without_math =
-    DQ_EMIT_BIT(UNIT) | DQ_EMIT_BIT(HALF) | DQ_EMIT_BIT(FROM_HALF) | DQ_EMIT_BIT(TO_HALF) | DQ_EMIT_BIT(HALF_ABOVE) |
-    DQ_EMIT_BIT(SATURATED) | DQ_EMIT_BIT(NARROW) | DQ_EMIT_BIT(NARROW_64) | DQ_EMIT_BIT(ODD_HALF) | DQ_EMIT_BIT(CUBIC);
-
-static void print_helpers(FILE *to, const dq_codegen *made, const dq_codegen_parts *parts) {
-  const uint64_t others = parts->helpers & ~without_products & ~(DQ_EMIT_BIT(MATH));
-  bool has_floats = others != 0;
+static void print_helpers(FILE *to, const dq_codegen_parts *parts) {
+  const bool others =
+      dq_emit_has_kind(parts->helpers, DQ_EMIT_FLOATS, true) || dq_emit_has_kind(parts->helpers, DQ_EMIT_LIBRARY, true);
+  bool has_floats = others;
   for (int f = 0; f < parts->function_count; f++) has_floats |= parts->functions[f].has_floats;
   if (has_floats) fputs(contraction, to);
-  dq_codegen_helpers(to, parts->helpers & without_products, made->target);
+  dq_emit_print_helpers(to, parts->helpers, true);
   if (others) fputs(push_contraction, to);
-  dq_codegen_helpers(to, others, made->target);
+  dq_emit_print_helpers(to, parts->helpers, false);
   if (others) fputs(pop_contraction, to);
   dq_codegen_library(to, parts->library);
 }
@@ -166,7 +156,7 @@ static void print_source(FILE *to, const dq_codegen *made, const dq_codegen_part
           "#if !defined(%s_CONTENT) || %s_CONTENT != 0x%016" PRIx64
           "ULL\n#error \"the header is of another run of dq-cc\"\n#endif\n",
           prefix, prefix, made->content);
-  if (parts->helpers & ~(without_products | without_math)) fputs("#include <math.h>\n", to);
+  if (dq_emit_has_kind(parts->helpers, DQ_EMIT_LIBRARY, false)) fputs("#include <math.h>\n", to);
   if (made->target == DQ_EMIT_DSP)
     fputs("#include <arm_acle.h>\n#if !defined(__ARM_FEATURE_SIMD32) || defined(__ARM_BIG_ENDIAN)\n#error \"the target "
           "has no SIMD "
@@ -174,7 +164,7 @@ static void print_source(FILE *to, const dq_codegen *made, const dq_codegen_part
           to);
   fputc('\n', to);
   fputs(apart, to);
-  print_helpers(to, made, parts);
+  print_helpers(to, parts);
   print_weights(to, made);
   if (parts->has_words) fputs(words, to);
   fputs(constants, to);
@@ -372,7 +362,8 @@ static dq_status emit_all(dq_codegen *made, dq_codegen_parts *parts, const char 
                           dq_error *error) {
   char *constants = NULL, *calls = NULL;
   size_t constants_size, calls_size;
-  parts->function_count = 0, parts->helpers = 0, parts->library = 0, parts->has_words = false;
+  parts->function_count = 0, parts->library = 0, parts->has_words = false;
+  memset(parts->helpers, 0, sizeof parts->helpers);
   parts->constants = open_memstream(&constants, &constants_size);
   parts->calls = open_memstream(&calls, &calls_size);
   if (made->weights_name) parts->weights = open_memstream(&made->weights, &made->weights_bytes);
@@ -380,6 +371,7 @@ static dq_status emit_all(dq_codegen *made, dq_codegen_parts *parts, const char 
   for (int i = 0; parts->weights && i < CONTENT_BYTES; i++) fputc(0, parts->weights);
   bool opened = parts->constants && parts->calls && (parts->weights || !made->weights_name), failed = false;
   dq_status status = opened ? emit_steps(made, parts, context, error) : dq_fail_memory(error, 0);
+  dq_emit_add_needs(parts->helpers);
   FILE *const streams[] = {parts->constants, parts->calls, parts->weights};
   for (int i = 0; i < 3; i++)
     if (streams[i]) failed |= fclose(streams[i]) != 0;

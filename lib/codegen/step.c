@@ -314,7 +314,7 @@ static dq_status print_step(dq_codegen *made, dq_codegen_parts *parts, int index
   step->channels = emission->channels, step->slow_channels = emission->slow_channels;
   step->exceptions = emission->exceptions;
   step->sum_bits = emission->sum_bits, step->scratch_bytes = emission->scratch_bytes;
-  parts->helpers |= emission->helpers;
+  for (int h = 0; h < DQ_EMIT_HELPERS; h++) parts->helpers[h] |= emission->helpers[h];
   define_arrays(parts, made, index, emission, step);
   print_call(made, parts, index, emission);
   return DQ_OK;

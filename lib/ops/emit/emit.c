@@ -46,10 +46,6 @@ void dq_emit_close(dq_emission *to, int count) {
   for (int i = 0; i < count; i++) dq_emit(to, "}");
 }
 
-_Static_assert(DQ_EMIT_HELPERS <= 64, "helpers are a set of 64 bits");
-
-void dq_emit_need(dq_emission *to, dq_emit_helper helper) { to->helpers |= UINT64_C(1) << helper; }
-
 int dq_emit_constant(dq_emission *to, int type, const void *data, int64_t count) {
   if (to->array_count == DQ_EMIT_ARRAYS) {
     to->too_many = true;
@@ -342,7 +338,7 @@ dq_status dq_emit_sums_prepare(dq_emission *to, dq_emit_sums *sums) {
   for (int64_t c = 0; c < n; c++) sums->high &= found[c].shift > 32;
   fill_forms(sums, found, &f);
   dq_arena_release(to->arena, found);
-  dq_emit_need(to, sums->high ? DQ_EMIT_HIGH : DQ_EMIT_SCALE);
+  dq_emit_need(to, !sums->high ? DQ_EMIT_SCALE : to->target == DQ_EMIT_DSP ? DQ_EMIT_DSP_HIGH : DQ_EMIT_HIGH);
   sums->first = dq_emit_constant(to, DQ_I32, f.factors, n);
   dq_emit_constant(to, DQ_I32, sums->addends, n + sums->spare);
   if (!sums->shift) dq_emit_constant(to, DQ_U8, f.shifts, n);

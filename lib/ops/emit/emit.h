@@ -11,63 +11,17 @@
 #include "lib/kernels/reference/forms.h"
 #include "lib/ops/table/operator.h"
 
-// Functions in C that bodies call; codegen defines those that any step asked for.
+// Functions in C that bodies call, the rows of helpers.def; the source defines those that any step asked for.
 typedef enum dq_emit_helper {
-  DQ_EMIT_NEAR,  // dq_near(x, zero, low, high): the same without branches, with additions that round
-  DQ_EMIT_LEVEL, // dq_level(x, first, count, top, factor, half, shift): lib/ops/emit/emit_levels.c
-  DQ_EMIT_ROUND, // dq_round(x, zero, low, high): dq_round_clamped of lib/kernels/reference/scalar.h
-  // dq_products(w, x, length, addend, sums): addend plus products of weights w and data x of four pixels; weights are
-  // int8, or int16 for `wide`; data are uint8, or int8 for `signed`. Element e of pixel k is x[e * DQ_STEP + k *
-  // DQ_NEXT(length)]
-  DQ_EMIT_PRODUCTS,
-  DQ_EMIT_SIGNED_PRODUCTS,
-  DQ_EMIT_WIDE_PRODUCTS,
-  DQ_EMIT_WIDE_SIGNED_PRODUCTS,
-  // dq_blocks(w, x, length, addends, sums): eight sums, of four channels (dq_emit_weights.block_outputs) and two
-  // pixels, whose data lie as pairs of int16, of the first and of the second pixel in turn
-  DQ_EMIT_BLOCKS,
-  // dq_pair(a, b), dq_any_word(from), dq_any_half(from), dq_two, dq_bottom and dq_top (sums plus products of halves of
-  // words); dq_even and dq_odd of uint8, or dq_signed_even and dq_signed_odd of int8 for `signed`
-  DQ_EMIT_PAIRS,
-  DQ_EMIT_SIGNED_PAIRS,
-  DQ_EMIT_HIGH,  // dq_high(sum, factor, shift, zero, low, high): as dq_scale where every shift is above 32, less 33
-  DQ_EMIT_SCALE, // dq_scale(sum, factor, shift, zero, low, high): dq_requantize_fixed without exceptions
-  DQ_EMIT_EXP,   // dq_exp_one, dq_sigmoid_one, dq_silu_one and dq_tanh_one of lib/kernels/reference/function.h
-  DQ_EMIT_SIGMOID,
-  DQ_EMIT_SILU,
-  DQ_EMIT_TANH,
-  DQ_EMIT_UNIT, // dq_unit(x): x between 0 and 1
-  DQ_EMIT_HALF, // dq_half_to_float and dq_float_to_half of lib/base/half.h; one of them:
-  DQ_EMIT_FROM_HALF,
-  DQ_EMIT_TO_HALF,
-  DQ_EMIT_HALF_ABOVE, // dq_half_above of lib/base/half.h
-  DQ_EMIT_MATH,       // <math.h>
-  DQ_EMIT_POWER,      // dq_power(x, y) of int64
-  DQ_EMIT_SATURATED,  // dq_saturated(x): a double as int64
-  DQ_EMIT_MODULO,     // dq_modulo(x, y): the remainder with the sign of y
-  DQ_EMIT_NARROW,     // dq_truncate(x, low, high): a double as int64 within bounds; NaN gives 0
-  DQ_EMIT_NARROW_64,  // dq_natural(x): a double as uint64
-  DQ_EMIT_ODD_HALF,   // dq_double_to_half(x): a double as float16, rounded once; with DQ_EMIT_TO_HALF
-  DQ_EMIT_REFLECTED,  // dq_reflected(x, least, most) and dq_cubic(t, weight): as lib/ops/picture/grid_sample.c has them
-  DQ_EMIT_CUBIC,
-  // dq_erf_one, dq_expm1_one and dq_softplus_one of lib/kernels/reference/function.h; dq_asin_one and so on of
-  // function_wide.h
-  DQ_EMIT_ERF,
-  DQ_EMIT_EXPM1,
-  DQ_EMIT_SOFTPLUS,
-  DQ_EMIT_TAN,
-  DQ_EMIT_ASIN,
-  DQ_EMIT_ACOS,
-  DQ_EMIT_ATAN,
-  DQ_EMIT_SINH,
-  DQ_EMIT_COSH,
-  DQ_EMIT_ASINH,
-  DQ_EMIT_ACOSH,
-  DQ_EMIT_ATANH,
+  DQ_EMIT_NONE,
+#define DQ_EMIT_HELPER(id, ...) DQ_EMIT_##id,
+#include "lib/ops/emit/helpers.def"
+#undef DQ_EMIT_HELPER
   DQ_EMIT_HELPERS
 } dq_emit_helper;
-// The element of a set of helpers.
-#define DQ_EMIT_BIT(NAME) (UINT64_C(1) << DQ_EMIT_##NAME)
+
+// What a helper computes with: numbers without products of floats; with them; also with functions of <math.h>.
+typedef enum dq_emit_kind { DQ_EMIT_INTEGERS, DQ_EMIT_FLOATS, DQ_EMIT_LIBRARY } dq_emit_kind;
 
 // The instructions that the C may use.
 typedef enum dq_emit_target {
@@ -91,9 +45,9 @@ struct dq_emission {
   int depth; // of braces, for the indentation
   dq_emit_array arrays[DQ_EMIT_ARRAYS];
   int array_count;
-  uint64_t helpers;      // set of DQ_EMIT_BIT
-  bool too_many;         // there were more arrays than DQ_EMIT_ARRAYS; emitting the step then fails
-  bool plain;            // no result of a product of floats is added to another float
+  bool helpers[DQ_EMIT_HELPERS]; // those that the step calls
+  bool too_many;                 // there were more arrays than DQ_EMIT_ARRAYS; emitting the step then fails
+  bool plain;                    // no result of a product of floats is added to another float
   const bool *placed;    // [op->input_count]: the input lies where its part of output 0 lies (DQ_OP_JOIN, DQ_OP_VIEW)
   size_t scratch_bytes;  // that the step needs beside its results
   int64_t channels;      // whose sums are requantized
@@ -106,7 +60,19 @@ struct dq_emission {
 void dq_emit(dq_emission *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
 // Closes `count` braces, a line each.
 void dq_emit_close(dq_emission *to, int count);
+
+// ---- Helpers (emit_helpers.c) ----
+
 void dq_emit_need(dq_emission *to, dq_emit_helper helper); // adds a helper to those that the source defines
+// The helper whose function has the name `word`, of `length` letters, with in *wide the function that formulas of
+// float64 call in its place: "": there is none; NULL: the same. DQ_EMIT_NONE, and *wide is not set: no helper has it.
+dq_emit_helper dq_emit_helper_named(const char *word, size_t length, const char **wide);
+// Adds to a set, [DQ_EMIT_HELPERS], what its helpers need.
+void dq_emit_add_needs(bool *helpers);
+// Whether a set has a helper of this kind; with `printed` only one that has a text.
+bool dq_emit_has_kind(const bool *helpers, dq_emit_kind kind, bool printed);
+// Prints the definitions of the helpers of a set that has what they need: those of DQ_EMIT_INTEGERS, or all others.
+void dq_emit_print_helpers(FILE *to, const bool *helpers, bool integers);
 
 // Adds an array of constants and returns the number in its name c0, c1, ...; -1: there are DQ_EMIT_ARRAYS already.
 // `data` must outlive the emission.

@@ -12,21 +12,6 @@
 
 enum { TEXT = DQ_EMIT_FORMULA };
 
-// The functions that formulas may call, and what float64 takes in their place (NULL: the same name without its f).
-static const struct {
-  const char *name, *wide;
-  dq_emit_helper helper;
-} functions[] = {{"dq_exp_one", "exp", DQ_EMIT_EXP},        {"dq_sigmoid_one", "", DQ_EMIT_SIGMOID},
-                 {"dq_tanh_one", "tanh", DQ_EMIT_TANH},     {"dq_unit", "", DQ_EMIT_UNIT},
-                 {"dq_erf_one", "erf", DQ_EMIT_ERF},        {"dq_expm1_one", "expm1", DQ_EMIT_EXPM1},
-                 {"dq_softplus_one", "", DQ_EMIT_SOFTPLUS}, {"dq_tan_one", "tan", DQ_EMIT_TAN},
-                 {"dq_asin_one", "asin", DQ_EMIT_ASIN},     {"dq_acos_one", "acos", DQ_EMIT_ACOS},
-                 {"dq_atan_one", "atan", DQ_EMIT_ATAN},     {"dq_sinh_one", "sinh", DQ_EMIT_SINH},
-                 {"dq_cosh_one", "cosh", DQ_EMIT_COSH},     {"dq_asinh_one", "asinh", DQ_EMIT_ASINH},
-                 {"dq_acosh_one", "acosh", DQ_EMIT_ACOSH},  {"dq_atanh_one", "atanh", DQ_EMIT_ATANH},
-                 {"dq_power", NULL, DQ_EMIT_POWER},         {"dq_saturated", NULL, DQ_EMIT_SATURATED},
-                 {"dq_modulo", NULL, DQ_EMIT_MODULO}};
-
 static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_' || c == '.'; }
 
 static void add_text(char text[TEXT], size_t *at, const char *piece, size_t length) {
@@ -61,17 +46,15 @@ static bool add_word(dq_emission *to, const char *word, size_t length, bool wide
     add_text(text, at, bits, strlen(bits));
     return true;
   }
-  for (int f = 0; f < DQ_COUNT(functions); f++) {
-    if (strlen(functions[f].name) != length || strncmp(word, functions[f].name, length) != 0) continue;
-    if (wide && functions[f].wide && !*functions[f].wide) return false;
-    if (!wide || !functions[f].wide) {
-      dq_emit_need(to, functions[f].helper);
-      break;
-    }
+  const char *replaced = NULL;
+  const dq_emit_helper helper = dq_emit_helper_named(word, length, &replaced);
+  if (wide && replaced && !*replaced) return false;
+  if (wide && replaced) {
     dq_emit_need(to, DQ_EMIT_MATH);
-    add_text(text, at, functions[f].wide, strlen(functions[f].wide));
+    add_text(text, at, replaced, strlen(replaced));
     return true;
   }
+  if (helper) dq_emit_need(to, helper);
   bool number = isdigit((unsigned char)*word), has_f = length > 1 && word[length - 1] == 'f';
   bool calls = isalpha((unsigned char)*word) && word[length] == '(', own = !strncmp(word, "dq_", 3);
   if (calls && !own) dq_emit_need(to, DQ_EMIT_MATH);
