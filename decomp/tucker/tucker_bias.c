@@ -116,7 +116,7 @@ static dq_status correct_all(shifts *all, dq_tucker_data *data, dq_error *error)
     dq_value *old = dq_node_input(all->nodes[i].node, 2);
     DQ_TRY(correct(data->graph, &all->nodes[i], error));
     DQ_TRY(dq_graph_index(data->graph, false, error));
-    if (old && !old->user_count && !old->is_output && !old->is_captured) dq_graph_remove_constant(data->graph, old);
+    if (old && !dq_value_is_read(old)) dq_graph_remove_constant(data->graph, old);
   }
   return dq_graph_index(data->graph, false, error);
 }

@@ -98,9 +98,8 @@ static dq_status examine_weight(dq_tucker_job *job, const dq_tensor *tensors, dq
 // The other operand of the addition that alone reads the layer's output, of the same shape.
 static const char *find_beside(const dq_tucker_job *job, const dq_tensor *tensors) {
   const dq_value *output = dq_node_output(job->node, 0);
-  if (!tensors || output->user_count != 1 || output->is_output || output->is_captured) return NULL;
-  const dq_node *user = output->users[0];
-  if (!(dq_node_flags(user) & DQ_OP_ADDS) || user->input_count != 2) return NULL;
+  const dq_node *user = dq_only_user(output);
+  if (!tensors || !user || !(dq_node_flags(user) & DQ_OP_ADDS) || user->input_count != 2) return NULL;
   const dq_value *other = user->inputs[user->inputs[0] == output];
   if (!other || other == output || other->constant) return NULL;
   return dq_tensor_same_shape(&tensors[other->index], &tensors[output->index]) ? other->name : NULL;

@@ -17,9 +17,8 @@ static const float *parameter(const dq_node *node, int i, int64_t count) {
 // The batch normalization that alone reads the convolution's output, or NULL.
 static const dq_node *normalization_behind(const dq_node *node) {
   const dq_value *output = dq_node_output(node, 0);
-  if (output->user_count != 1 || output->is_output || output->is_captured) return NULL;
-  const dq_node *user = output->users[0];
-  bool fits = dq_node_is(user, "BatchNormalization") && dq_node_input(user, 0) == output &&
+  const dq_node *user = dq_only_user(output);
+  bool fits = user && dq_node_is(user, "BatchNormalization") && dq_node_input(user, 0) == output &&
               !dq_node_int(user, "training_mode", 0);
   return fits ? user : NULL;
 }

@@ -14,6 +14,7 @@ static bool copy_value(dq_graph *copy, const dq_value *value) {
   own->is_input = value->is_input;
   own->is_output = value->is_output;
   own->is_captured = value->is_captured;
+  own->is_tapped = value->is_tapped;
   own->origin = value->origin;
   if (!value->constant) return true;
   dq_tensor *tensor = dq_arena_copy(copy->arena, value->constant, sizeof *tensor);

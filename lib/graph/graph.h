@@ -53,7 +53,8 @@ typedef struct dq_value {
   const int64_t *usual;
   dq_tensor *constant; // elements of an initializer; `data` is NULL when the type is only carried through
   bool is_input, is_output;
-  bool is_captured;  // a subgraph (If, Loop, Scan) reads the value, so that its name must not change
+  bool is_captured;  // a subgraph of a node (If, Loop, Scan) reads the value by its name, as the file says
+  bool is_tapped;    // a session reads the value while the network runs; set in execution copies only
   bool is_own;       // an initializer whose elements no other graph and no other node shares: they may be changed
   dq_node *producer; // NULL for inputs and initializers
   dq_node **users; // a node stands here once for each of its inputs that reads the value; until the next dq_graph_index
@@ -64,10 +65,15 @@ typedef struct dq_value {
   const void *initializer_origin; // protobuf initializer, or NULL
 } dq_value;
 
-// Whether a node of the indexed graph or a subgraph reads the value, or the value is an output of the model. False for
-// NULL.
+// Whether the value must stay, with its name and elements, whichever nodes read it: it is an output of the model, a
+// subgraph reads it, or a session taps it.
+static inline bool dq_value_must_stay(const dq_value *value) {
+  return value->is_output || value->is_captured || value->is_tapped;
+}
+
+// Whether a node of the indexed graph reads the value, or the value must stay. False for NULL.
 static inline bool dq_value_is_read(const dq_value *value) {
-  return value && (value->user_count || value->is_output || value->is_captured);
+  return value && (value->user_count || dq_value_must_stay(value));
 }
 
 struct dq_node {
@@ -266,10 +272,10 @@ bool dq_node_is_any(const dq_node *node, const char *const *op_types);
 
 // ---- Facts about values of an indexed graph ----
 
-// Whether exactly one input of one node reads the value, and neither a subgraph nor the outputs of the model do: a
-// rewrite of that node may then remove the value. False for NULL.
+// Whether exactly one input of one node reads the value, and the value need not stay for another reason
+// (dq_value_must_stay): a rewrite of that node may then remove the value. False for NULL.
 static inline bool dq_is_private(const dq_value *value) {
-  return value && value->user_count == 1 && !value->is_output && !value->is_captured;
+  return value && value->user_count == 1 && !dq_value_must_stay(value);
 }
 
 // The only user of a private value, or NULL.

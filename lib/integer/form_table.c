@@ -291,7 +291,7 @@ dq_status dq_form_table(dq_graph *copy, const dq_quantized_end *end, const dq_co
   dq_tensor *tables;
   DQ_TRY(make_tables(&f, quantize, context, &tables, error));
   dq_value *output = quantize->outputs[0];
-  if (!output->is_output && !output->is_captured && changes_nothing(&f, tables)) {
+  if (!dq_value_must_stay(output) && changes_nothing(&f, tables)) {
     dq_graph_replace_uses(copy, output, f.x.value, false);
     dq_graph_remove_node(copy, quantize);
     return DQ_OK;

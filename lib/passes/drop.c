@@ -26,7 +26,7 @@ dq_status dq_pass_drop_identity(dq_graph *copy, const dq_shape_request *shapes, 
   for (int n = 0; n < copy->node_count; n++) {
     dq_node *node = copy->nodes[n];
     dq_value *output = dq_node_output(node, 0);
-    if (!is_identity(node) || !output || output->is_output || output->is_captured) continue;
+    if (!is_identity(node) || !output || dq_value_must_stay(output)) continue;
     dq_graph_replace_uses(copy, output, node->inputs[0], false);
     dq_graph_remove_node(copy, node);
   }
@@ -34,7 +34,7 @@ dq_status dq_pass_drop_identity(dq_graph *copy, const dq_shape_request *shapes, 
 }
 
 static bool is_read(const dq_value *value, const bool *read) {
-  return value && (read[value->index] || value->is_output || value->is_captured);
+  return value && (read[value->index] || dq_value_must_stay(value));
 }
 
 dq_status dq_pass_drop_dead(dq_graph *copy, const dq_shape_request *shapes, const dq_context *context,

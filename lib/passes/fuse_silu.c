@@ -6,7 +6,7 @@ static dq_node *find_product(const dq_node *sigmoid) {
   if (sigmoid->removed || !dq_node_is(sigmoid, "Sigmoid")) return NULL;
   const dq_value *x = sigmoid->inputs[0], *y = sigmoid->outputs[0];
   dq_node *product = dq_only_user(y);
-  if (x->user_count != 2 || x->is_output || x->is_captured) return NULL;
+  if (x->user_count != 2 || dq_value_must_stay(x)) return NULL;
   if (!product || product->removed || !dq_node_is(product, "Mul")) return NULL;
   bool other = product->inputs[product->inputs[0] == y] == x;
   return other && (x->users[0] == product || x->users[1] == product) ? product : NULL;

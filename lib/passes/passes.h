@@ -4,7 +4,7 @@
 
 #include "lib/schedule/open_sizes.h"
 
-// One pass. The graph is indexed before the pass and after it. Graph outputs, and values with is_captured (taps), still
+// One pass. The graph is indexed before the pass and after it. Values that must stay (dq_value_must_stay) still
 // exist after the pass, with the same elements.
 typedef struct dq_pass {
   const char *name, *help; // static; `help` is one sentence

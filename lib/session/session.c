@@ -7,7 +7,7 @@ static dq_status mark_taps(dq_graph *copy, const dq_session_options *options, dq
   for (int i = 0; options && i < options->tap_count; i++) {
     dq_value *value = dq_graph_find(copy, options->taps[i]);
     if (!value) return dq_fail(error, DQ_BAD_INPUT, "the model has no value '%s'", options->taps[i]);
-    value->is_captured = true;
+    value->is_tapped = true;
   }
   return DQ_OK;
 }

@@ -31,6 +31,10 @@ int64_t dq_amp_cast_bytes(const dq_amp_job *job, const dq_value *value) {
   return CAST_BYTES * (tensor->rank < 0 ? STAND_IN_ELEMENTS : dq_tensor_count(tensor));
 }
 
+bool dq_amp_is_half_io(const dq_amp_job *job, const dq_value *value) {
+  return job->options->half_io && !value->is_captured;
+}
+
 static int vertex_of(const dq_node *node) {
   switch (node->mark) {
   case DQ_AMP_HALF: return DQ_CUT_SOURCE;
@@ -48,11 +52,11 @@ static void pin(cut_job *job, const dq_value *value, int vertex) {
 // Everything that has a say in the type of a value.
 static void find_pins(cut_job *job, const dq_value *value) {
   const dq_amp_job *amp = job->amp;
-  bool half_io = amp->options->half_io && !value->is_captured;
+  bool half_io = dq_amp_is_half_io(amp, value);
   job->pin_count = 0;
   if (value->producer) pin(job, value, vertex_of(value->producer));
   else pin(job, value, half_io ? DQ_CUT_SOURCE : DQ_CUT_SINK);
-  if (value->is_captured || (value->is_output && !half_io)) pin(job, value, DQ_CUT_SINK);
+  if (dq_value_must_stay(value) && !half_io) pin(job, value, DQ_CUT_SINK);
   for (int u = 0; u < value->user_count; u++) {
     const dq_node *user = value->users[u];
     if ((u && user == value->users[u - 1]) || dq_amp_reads_any(user)) continue; // once, whatever number of inputs it is
@@ -125,7 +129,7 @@ static void settle(cut_job *job, const bool *at_source) {
   dq_amp_job *amp = job->amp;
   dq_graph *graph = amp->graph;
   for (int i = 0; amp->options->half_io && i < graph->input_count; i++)
-    amp->half[graph->inputs[i]->index] = has_say(amp, graph->inputs[i]) && !graph->inputs[i]->is_captured;
+    amp->half[graph->inputs[i]->index] = has_say(amp, graph->inputs[i]) && dq_amp_is_half_io(amp, graph->inputs[i]);
   for (int n = 0; n < graph->node_count; n++) {
     dq_node *node = graph->nodes[n];
     amp->report->nodes[n].half = is_half(job, node, at_source);

@@ -81,6 +81,9 @@ dq_status dq_amp_guard_constants(dq_amp_job *job);
 
 // ---- amp_cut.c ----
 
+// Whether the value is float16 when it is an input or an output of the model: options->half_io is set, and no body of
+// If, Loop or Scan, which expects float32, reads the value.
+bool dq_amp_is_half_io(const dq_amp_job *job, const dq_value *value);
 // Chooses the precision of the nodes marked DQ_AMP_FREE by a minimum cut over the bytes of casts (lib/graph/min_cut.h);
 // fills report->halves and job->half.
 dq_status dq_amp_cut(dq_amp_job *job);

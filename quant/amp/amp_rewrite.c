@@ -29,7 +29,7 @@ static void narrow(dq_amp_job *job, const dq_tensor *from, const uint16_t *round
 }
 
 bool dq_amp_read_as_float(const dq_amp_job *job, const dq_value *value) {
-  if (value->is_output || value->is_captured) return true;
+  if (dq_value_must_stay(value)) return true;
   for (int u = 0; u < value->user_count; u++) {
     const dq_node *user = value->users[u];
     for (int i = 0; i < user->input_count; i++)
@@ -128,18 +128,18 @@ static dq_status keep_float32(dq_amp_job *job, dq_value *output, variants *all) 
 // Outputs of the model, and what bodies of If, Loop and Scan read by name, which nobody rewrites.
 static dq_status rewrite_named(dq_amp_job *job, variants *all) {
   const dq_graph *graph = job->graph;
-  bool half_io = job->options->half_io;
   for (int i = 0; i < graph->output_count; i++) {
     dq_value *output = graph->outputs[i];
     bool half = job->half[output->index];
-    if (half && (!output->producer || (half_io && !output->is_captured))) declare(output, DQ_F16);
+    if (half && (!output->producer || dq_amp_is_half_io(job, output))) declare(output, DQ_F16);
     else if (half) DQ_TRY(keep_float32(job, output, all));
-    if (half_io && (!half || output->is_captured) && job->tensors[output->index].type == DQ_F32)
+    if (job->options->half_io && !(half && dq_amp_is_half_io(job, output)) &&
+        job->tensors[output->index].type == DQ_F32)
       dq_message(job->context, DQ_NOTE, "output '%s' stays float32", output->name);
   }
   for (int v = 0; v < job->value_count; v++) {
     dq_value *value = graph->values[v];
-    if (job->half[v] && value->is_captured && !value->is_output) DQ_TRY(keep_float32(job, value, all));
+    if (job->half[v] && dq_value_must_stay(value) && !value->is_output) DQ_TRY(keep_float32(job, value, all));
   }
   return DQ_OK;
 }
@@ -147,8 +147,7 @@ static dq_status rewrite_named(dq_amp_job *job, variants *all) {
 static void declare_halves(dq_amp_job *job) {
   for (int v = 0; v < job->value_count; v++) {
     dq_value *value = job->graph->values[v];
-    if (job->half[v] && !value->is_output && !value->is_captured && (value->type || value->is_input))
-      declare(value, DQ_F16);
+    if (job->half[v] && !dq_value_must_stay(value) && (value->type || value->is_input)) declare(value, DQ_F16);
   }
 }
 

@@ -38,7 +38,7 @@ static bool is_reader(const dq_node *node, const dq_value *value, int64_t channe
 static dq_node *writer_of(const dq_value *value, int64_t *channels) {
   const dq_node *rectifier = value->producer;
   dq_product product;
-  if (!rectifier || value->is_output || value->is_captured || !value->user_count) return NULL;
+  if (!rectifier || dq_value_must_stay(value) || !value->user_count) return NULL;
   float low, high;
   if (!dq_clamp_of(rectifier, &low, &high) || low != 0 || !(high > 0)) return NULL;
   dq_node *writer = rectifier->inputs[0]->producer;

@@ -45,8 +45,8 @@ static bool join(finder *find, dq_value *value) {
   if (!value) return false;
   if (find->first[value->index] >= 0) return true;
   const dq_tensor *tensor = &find->tensors[value->index];
-  if (tensor->type != DQ_F32 || tensor->rank < 3 || value->is_input || value->is_output || value->is_captured ||
-      value->constant || !reserve(find, tensor->dims[1]))
+  if (tensor->type != DQ_F32 || tensor->rank < 3 || value->is_input || dq_value_must_stay(value) || value->constant ||
+      !reserve(find, tensor->dims[1]))
     return false;
   find->first[value->index] = find->entries;
   for (int64_t c = 0; c < tensor->dims[1]; c++, find->entries++) find->parent[find->entries] = find->entries;
@@ -151,7 +151,7 @@ static bool is_along_channels(const finder *find, const dq_node *node) {
 }
 
 static bool is_private(const dq_value *value, int users) {
-  return value->user_count == users && !value->is_output && !value->is_captured;
+  return value->user_count == users && !dq_value_must_stay(value);
 }
 
 // The Sigmoid when `node` is Mul(x, Sigmoid(x)) with x from a convolution and nothing else reading

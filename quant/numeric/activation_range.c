@@ -13,7 +13,7 @@ static bool is_product_of(const dq_node *node, const dq_value *a, const dq_value
 }
 
 dq_follower dq_follower_of(const dq_value *value) {
-  if (value->is_output || value->is_captured) return DQ_FOLLOWER_NONE;
+  if (dq_value_must_stay(value)) return DQ_FOLLOWER_NONE;
   if (value->user_count == 1 && dq_node_is(value->users[0], "Sigmoid")) return DQ_FOLLOWER_SIGMOID;
   for (int u = 0; value->user_count == 2 && u < 2; u++)
     if (dq_node_is(value->users[u], "Sigmoid") &&
@@ -54,7 +54,7 @@ static double prelu_slope(const dq_tensor *slopes, int64_t channel) {
 }
 
 double dq_slope_below(const dq_value *value, int64_t channel) {
-  if (value->is_output || value->is_captured || value->user_count != 1) return 1;
+  if (!dq_is_private(value)) return 1;
   const dq_node *node = value->users[0];
   dq_slope slope;
   if (!dq_slope_of(node, &slope) || node->inputs[0] != value) return 1;

@@ -183,6 +183,6 @@ dq_status dq_channel_map_find(dq_channel_map *map, const dq_graph *graph, const 
   DQ_TRY(dq_graph_order(graph, order, error));
   for (int n = 0; n < graph->node_count; n++) DQ_TRY(visit(&f, order[n], error));
   for (int v = 0; v < graph->value_count; v++)
-    if (graph->values[v]->is_output || graph->values[v]->is_captured) fix(&f, graph->values[v]);
+    if (dq_value_must_stay(graph->values[v])) fix(&f, graph->values[v]);
   return DQ_OK;
 }

@@ -11,7 +11,7 @@ static dq_node *flattening(const dq_node *conv, const dq_tensor *tensors) {
   const dq_value *result = dq_node_output(conv, 0), *bias = dq_node_input(conv, 2);
   dq_product product;
   if (!dq_float_product(conv, &product) || product.kind != DQ_CONVOLUTION || (bias && !dq_is_float_constant(bias)) ||
-      result->is_output || result->is_captured || result->user_count != 1)
+      !dq_is_private(result))
     return NULL;
   const dq_tensor *weight = conv->inputs[1]->constant, *input = &tensors[conv->inputs[0]->index];
   bool matrix = weight->rank == 4 && is_one_position(weight) && is_one_position(input) &&

@@ -23,7 +23,7 @@ static bool passes_on(const dq_node *node) {
 }
 
 static bool only_divides(const dq_value *value, const bool *divides) {
-  if (value->is_captured || value->is_output || !value->user_count) return false;
+  if (dq_value_must_stay(value) || !value->user_count) return false;
   for (int u = 0; u < value->user_count; u++) {
     const dq_node *node = value->users[u];
     const dq_value *result = dq_node_output(node, 0);

@@ -137,7 +137,7 @@ static dq_status drop_slices(dq_graph *graph, dq_error *error) {
     DQ_TRY(dq_graph_index(graph, false, error));
     for (int n = 0; n < graph->node_count; n++) {
       const dq_value *value = dq_node_output(graph->nodes[n], 0);
-      bool dead = value && !value->user_count && !value->is_output && !value->is_captured;
+      bool dead = value && !dq_value_is_read(value);
       if (dead && dq_node_is(graph->nodes[n], "Slice")) dq_graph_remove_node(graph, graph->nodes[n]);
     }
   }

@@ -80,7 +80,7 @@ static bool is_reader(const dq_node *node, const dq_value *input) {
 }
 
 static bool is_read_by_convolutions(const dq_value *input) {
-  bool all = input && !input->is_output && !input->is_captured && input->user_count;
+  bool all = input && !dq_value_must_stay(input) && input->user_count;
   for (int u = 0; all && u < input->user_count; u++) all = is_reader(input->users[u], input);
   return all;
 }

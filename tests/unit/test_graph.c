@@ -57,6 +57,43 @@ static void unread_constants(void **state) {
   }
 }
 
+// Each reason alone makes a value stay, in a copy of the graph as well: the value is then read, and not private to its
+// only user.
+static void values_that_stay(void **state) {
+  (void)state;
+  enum { NOTHING, OUTPUT, CAPTURED, TAPPED, REASONS };
+  for (int reason = 0; reason < REASONS; reason++) {
+    dq_graph *graph = dq_graph_new(0);
+    dq_error error = {0};
+    join(graph, "one", "x", NULL, "between");
+    const dq_node *reader = join(graph, "two", "between", NULL, "y");
+    join(graph, "three", "x", NULL, "unread");
+    interface(graph, "x", "y");
+    for (int i = 0; i < 2; i++) {
+      dq_value *marked = value(graph, i ? "unread" : "between");
+      marked->is_output = reason == OUTPUT;
+      marked->is_captured = reason == CAPTURED;
+      marked->is_tapped = reason == TAPPED;
+    }
+    assert_int_equal(dq_graph_index(graph, false, &error), DQ_OK);
+    dq_graph *copy = dq_graph_copy(graph);
+    assert_non_null(copy);
+    for (int i = 0; i < 2; i++) {
+      dq_graph *of = i ? copy : graph;
+      const dq_value *between = value(of, "between"), *unread = value(of, "unread");
+      assert_int_equal(dq_value_must_stay(between), reason != NOTHING);
+      assert_int_equal(dq_value_must_stay(unread), reason != NOTHING);
+      assert_true(dq_value_is_read(between));
+      assert_int_equal(dq_value_is_read(unread), reason != NOTHING);
+      assert_int_equal(dq_is_private(between), reason == NOTHING);
+      assert_false(dq_is_private(unread));
+      assert_ptr_equal(dq_only_user(between), reason == NOTHING ? of->nodes[reader->index] : NULL);
+    }
+    dq_graph_free(copy);
+    dq_graph_free(graph);
+  }
+}
+
 static void users_and_order(void **state) {
   (void)state;
   dq_graph *graph = dq_graph_new(0);
@@ -319,6 +356,7 @@ int main(void) {
                                      cmocka_unit_test(nodes_with_constants),
                                      cmocka_unit_test(part),
                                      cmocka_unit_test(unread_constants),
+                                     cmocka_unit_test(values_that_stay),
                                      cmocka_unit_test(nodes_beside)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
