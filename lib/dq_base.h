@@ -64,11 +64,11 @@ void dq_engine_defaults(dq_engine_options *options, size_t size);
 // Starts the threads of the engine. DQ_CODE_USAGE: the number of threads or the instruction set is not valid.
 dq_code dq_engine_open(dq_engine **engine, const dq_engine_options *options, dq_failure *failure);
 void dq_engine_close(dq_engine *engine);
-// With `stop` other than 0, work that runs ends with DQ_CODE_CANCELLED, mostly after the step of the network that runs
-// now or the picture that is read now (a computation without such steps, as the factorization of a weight, is completed
-// first), and work that begins later ends at once, until the function is called with 0. Requests of queues end in the
-// same way. Any thread may call this function at any time while the engine is open, and a signal handler may; beside it
-// only the functions on requests that dq_multi.h names may be called from other threads.
+// Stops the work of the engine when `stop` is not 0: work that runs ends with DQ_CODE_CANCELLED, mostly after the step
+// of the network that runs now or the picture that is read now (a computation without such steps, as the factorization
+// of a weight, is completed first), and work that begins later ends at once, until the function is called with 0.
+// Requests of queues end in the same way. Any thread may call this function at any time while the engine is open, and a
+// signal handler may; beside it only the functions on requests that dq_multi.h names may be called from other threads.
 void dq_engine_stop(dq_engine *engine, int stop);
 
 // ---- Data ----

@@ -123,8 +123,8 @@ typedef struct dq_model_int8_row {
   const char *name, *op_type;
   const char *reason; // why the operator stays in float (the fields below then mean nothing); "": quantized
   double low, high;   // range of the output
-  double scale;       // of the output: x = scale (q - zero_point); 0: the output is not quantized, because it is fused
-                      // with the activation that follows
+  double scale;       // of the output: x = scale (q - zero_point); 0: the output is not quantized, because the
+                      // operator is fused with the activation that follows
   int zero_point;
   double weight_scale_low, weight_scale_high; // smallest and largest scale of the output channels; 0: no weight
 } dq_model_int8_row;

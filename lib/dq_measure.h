@@ -20,8 +20,8 @@ typedef struct dq_model_cost_facts {
   int64_t float_parameters; // how many of these elements are stored as floating point numbers
   int64_t parameter_bytes;  // of all these elements, as stored
   int64_t activation_bytes; // of the outputs of all nodes
-  int64_t live_bytes;    // most bytes of activations that a run needs at the same time, inputs and outputs of the model
-                         // during the whole run; -1: the model cannot be run
+  int64_t live_bytes;    // most bytes of activations that a run needs at the same time; inputs and outputs of the model
+                         // count during the whole run; -1: the model cannot be run
   int64_t planned_bytes; // memory that a run allocates for activations, at least live_bytes; -1: likewise
   int64_t file_bytes;    // size of the file; -1: the model was not loaded from a file
 } dq_model_cost_facts;

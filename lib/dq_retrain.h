@@ -20,9 +20,9 @@ typedef struct dq_model_retrain_options {
   const char *data;     // text that the command gets as DQ_DATA, such as a path of pictures; NULL (default): none
   double time_limit;    // seconds after which the command is ended and has failed; 0 (default): none
   const char *const *shapes;
-  // Of a decomposition: the number of layers of a step. The first step decomposes these layers in the file `original`,
-  // each later one in what the command made of the step before; the command runs after each step. 0 (default): all
-  // layers are one step.
+  // The number of layers of a step, after a decomposition. The first step decomposes these layers in the file
+  // `original`, each later one in what the command made of the step before; the command runs after each step. 0
+  // (default): all layers are one step.
   int every;
   const dq_model_tucker_options *tucker; // the options of the decomposition, for `every`; ranks are those of the model
   dq_dataset *pictures;                  // of "builtin", without labels

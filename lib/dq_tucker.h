@@ -76,8 +76,8 @@ typedef struct dq_model_tucker_row {
   double error;                 // relative error of the weight in the Frobenius norm, 0 to 1
   int64_t macs_before, macs_after; // of the layer; -1: not known
   int64_t parameters_before, parameters_after;
-  // With data: share (0 or more) of the variance of the layer's responses that factors miss which are fitted to half of
-  // the pictures, on the other half; of a single vector on that; else 0.
+  // Share (0 or more) of the variance of the layer's responses that factors miss on one half of the pictures when they
+  // are fitted to the other half; a single vector is measured on itself. 0 without data.
   double response_error;
   double time_before, time_after; // seconds of the layer alone, with never_slower; 0: not measured
 } dq_model_tucker_row;

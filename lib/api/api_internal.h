@@ -95,8 +95,8 @@ dq_status dq_api_enter(dq_call *call, const char *function, const dq_argument *n
 // Ends the call: gives the thread its locale back, and converts the status to the code that a public function returns.
 // When the status is a failure, *failure (may be NULL) receives it with message and hint of call->error.
 dq_code dq_api_leave(const dq_call *call, dq_status status, dq_failure *failure);
-// Around a callback: the program sees the locale that it gave to the thread. dq_api_callback_end gets what
-// dq_api_callback_begin returned.
+// The two functions stand around a callback, which sees the locale that the program gave to the thread.
+// dq_api_callback_end gets what dq_api_callback_begin returned.
 locale_t dq_api_callback_begin(void);
 void dq_api_callback_end(locale_t inner);
 
@@ -146,7 +146,7 @@ void dq_api_forget(dq_model *model);
 // Begins a transform: calls dq_api_forget. DQ_USAGE: the size of `facts` is not set, an earlier transform failed, or a
 // network is open on the model.
 dq_status dq_api_begin(dq_model *model, const void *facts, dq_error *error);
-// After a transform that ended with `status`: marks the model as transformed, or as one that can only be freed.
+// Ends a transform that gave `status`: marks the model as transformed, or as one that can only be freed.
 dq_status dq_api_end(dq_model *model, dq_transform transform, dq_status status, dq_error *error);
 // Makes `answer`, the graph that a search found, the graph of the model. The model owns `answer` from here on. The
 // graph that it replaces stays until the model is freed, because `answer` reads its weights. DQ_SYSTEM: there is no

@@ -10,7 +10,8 @@ void dq_model_retrain_defaults(dq_model_retrain_options *options, size_t size) {
   dq_api_set_defaults(options, size, &(dq_model_retrain_options){0}, sizeof *options);
 }
 
-// On a model that was not decomposed: what the last transform did, and the nodes that the command must keep.
+// Retrains a model that was not decomposed. The command learns what the last transform did, and which nodes it must
+// keep.
 static dq_status retrain_weights(const dq_model *model, const char *path, dq_retrain_options *hook, dq_arena *arena,
                                  dq_error *error) {
   if (model->last == DQ_TRANSFORM_NONE || model->last == DQ_TRANSFORM_TRAIN)

@@ -142,7 +142,7 @@ static dq_data *judges(const dq_api_tucker_job *job) {
   return job->given.eval ? job->given.eval->data : job->given.data ? job->given.data->data : NULL;
 }
 
-// Without pictures on noise.
+// Judges the decomposed model on the pictures for the verdict, or on noise when there are none.
 static dq_status judge(const dq_model *model, const dq_graph *original, const dq_api_tucker_job *job,
                        dq_verdict *verdict, dq_error *error) {
   const dq_evaluator_options judged = {.graph = original,

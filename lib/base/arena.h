@@ -20,7 +20,7 @@ void dq_arena_free(dq_arena *arena); // NULL is allowed
 // or the memory of the system is used up.
 void *dq_arena_alloc(dq_arena *arena, size_t bytes);
 
-// As dq_arena_alloc for count * size bytes; NULL also when the product overflows.
+// Allocates count * size bytes as dq_arena_alloc does; NULL also when the product overflows.
 void *dq_arena_array(dq_arena *arena, size_t count, size_t size);
 
 // Copies of a text (or its first `length` bytes), a formatted text and a copy of memory; NULL when there is no memory.
@@ -33,9 +33,10 @@ void *dq_arena_copy(dq_arena *arena, const void *data, size_t bytes);
 // arena, stay as they are. The time does not depend on the number of allocations.
 void dq_arena_release(dq_arena *arena, const void *memory);
 
-// From now on blocks of memory begin up to 4 KiB behind where they would, as `places` draws, in units of 64 bytes that
-// do not count against the budget, so that what is allocated lies elsewhere than in another arena that was filled in
-// the same way. `places` is used until the next call; NULL: blocks begin where the system gives them, as at first.
+// Makes blocks of memory begin, from now on, up to 4 KiB behind where they would, as `places` draws, in units of 64
+// bytes that do not count against the budget, so that what is allocated lies elsewhere than in another arena that was
+// filled in the same way. `places` is used until the next call; NULL: blocks begin where the system gives them, as at
+// first.
 void dq_arena_scatter(dq_arena *arena, dq_random *places);
 
 // Bytes that are allocated at present.

@@ -22,7 +22,7 @@ void dq_budget_release(dq_budget *budget, size_t bytes) {
   if (budget) atomic_fetch_sub(&budget->used, bytes);
 }
 
-// In front of what dq_budget_alloc returns.
+// The header in front of the memory that dq_budget_alloc returns.
 typedef struct counted {
   alignas(max_align_t) dq_budget *budget;
   size_t bytes; // with this

@@ -41,7 +41,7 @@ dq_status dq_context_init(dq_context *context, int threads, unsigned cpu_mask, d
 // Ends the threads. The owner of the budget and of the other members frees these.
 void dq_context_deinit(dq_context *context);
 
-// In all functions of this header from here on `context` may be NULL: then nothing is reported, limited or stopped.
+// `context` may be NULL in all functions of this header from here on: then nothing is reported, limited or stopped.
 
 // Formats a message of at most 1023 bytes and passes it to context->message. Characters that could command a terminal
 // or turn the direction of writing become ?.

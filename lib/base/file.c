@@ -78,7 +78,7 @@ static dq_status open_file(dq_file *file, const char *path, const wanted *how, d
   memset(file, 0, sizeof *file);
   if (!strcmp(path, "-") && !how->regular)
     return read_stream(file, STDIN_FILENO, "standard input", how->most, how->budget, error);
-  // Without O_NONBLOCK opening a pipe would wait for somebody to write into it.
+  // Opening a pipe without O_NONBLOCK would wait for somebody to write into it.
   int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | (how->regular ? O_NONBLOCK : 0));
   if (descriptor < 0) return dq_fail_errno(error, path);
   dq_status status = map_or_read(file, descriptor, path, how, error);

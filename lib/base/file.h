@@ -20,11 +20,10 @@ typedef struct dq_file {
 // Opens a file; `path` "-" is standard input. A pipe or a device is read to its end, at most 64 MB. DQ_SYSTEM, with
 // the path and the reason of the system: the file cannot be opened or read, or a stream is longer.
 dq_status dq_file_open(dq_file *file, const char *path, dq_error *error);
-// As dq_file_open, for files that may be large: a pipe or a device is read up to 2 GB, and its bytes count against
-// `budget` (NULL: none), which must outlive the file.
+// Opens a file that may be large, as dq_file_open does: a pipe or a device is read up to 2 GB, and its bytes count
+// against `budget` (NULL: none), which must outlive the file.
 dq_status dq_file_open_stream(dq_file *file, const char *path, dq_budget *budget, dq_error *error);
-// As dq_file_open, for regular files only: DQ_BAD_INPUT for anything else. Opening a pipe without a writer does not
-// block.
+// Opens a regular file as dq_file_open does; DQ_BAD_INPUT: it is none. Opening a pipe without a writer does not block.
 dq_status dq_file_open_regular(dq_file *file, const char *path, dq_error *error);
 // Unmaps or frees the bytes; a zeroed struct is allowed.
 void dq_file_close(dq_file *file);

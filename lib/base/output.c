@@ -11,7 +11,8 @@
 
 #include "lib/base/file.h"
 
-// Of the temporary names of one target, the first ones are looked at for files that killed processes left.
+// A temporary file has one of MOST_WRITERS names of its target; the first USUAL_WRITERS names are looked at for files
+// that killed processes left.
 enum { USUAL_WRITERS = 8, MOST_WRITERS = 1000 };
 enum { MOST_LINKS = 40, READABLE = 0666 }; // less the umask
 
@@ -161,7 +162,8 @@ static int open_unnamed(const char *target) {
   return -1;
 }
 
-// Between making a file and locking it another run may take it for one of a killed process.
+// Makes and locks a temporary file. Another run that takes it for one of a killed process may remove it before it is
+// locked; then the next name is tried.
 static int open_named(dq_output *output) {
   for (int i = 0; i < MOST_WRITERS && set_temporary_name(output, i); i++) {
     int descriptor = open(output->temporary, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, READABLE);

@@ -31,7 +31,7 @@ bool dq_blas_has_space(int buffers) {
 
 #ifdef DQ_STATIC
 
-// Of OpenBLAS alone; others have no threads.
+// Only OpenBLAS has these functions; other libraries have no threads.
 extern int openblas_get_num_threads(void) __attribute__((weak));
 extern void openblas_set_num_threads(int) __attribute__((weak));
 
@@ -51,8 +51,8 @@ static void load(void) {
 
 #else
 
-// With its symbols for the libraries that come after it: LAPACKE calls the LAPACK of OpenBLAS, whatever library of
-// that name the system prefers.
+// Loads a library with its symbols for the libraries that come after it: LAPACKE calls the LAPACK of OpenBLAS, whatever
+// library of that name the system prefers.
 static void *library(const char *name) {
   void *handle = dlopen(name, RTLD_NOW | RTLD_GLOBAL);
   if (!handle) snprintf(problem, sizeof problem, "%s", dlerror());

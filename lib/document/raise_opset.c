@@ -229,7 +229,8 @@ static dq_value *new_node(const raise_job *job, const char *op_type, int input_c
              : NULL;
 }
 
-// Before 13 everything from the axis on was one vector: Flatten, last axis, and the shape restored.
+// Rewrites Softmax, LogSoftmax or Hardmax from before version 13, when everything from the axis on was one vector:
+// Flatten, the operator along the last axis, and a Reshape that restores the shape.
 static dq_status softmax_13(const raise_job *job) {
   dq_graph *graph = job->graph;
   dq_node *node = job->node;
@@ -354,8 +355,8 @@ static int64_t least_ir_version(int64_t opset) {
 
 enum { IR_WITH_FREE_INITIALIZERS = 4 };
 
-// Before IR version 4 every initializer had to be listed as an input; from then on being listed
-// says that a caller may replace it, which keeps runtimes from treating weights as constants.
+// IR versions below 4 list every initializer as an input; from version 4 on an initializer in that list says that a
+// caller may replace it, which keeps runtimes from treating weights as constants.
 static void raise_ir_version(dq_graph *graph, int64_t to) {
   if (graph->ir_version >= to) return;
   int kept = 0;

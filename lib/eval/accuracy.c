@@ -74,7 +74,7 @@ static dq_status add_pictures(void *user, int64_t first, int64_t count, const dq
   return DQ_OK;
 }
 
-// Of several processes each runs a part of the pictures, where counts of the parts can be added, else all.
+// Returns the pictures that this process runs: its part of them where counts of the parts can be added, else all.
 static dq_picture_range pictures_of(const accuracy_job *job) {
   dq_picture_range range = {.step = 1, .count = dq_data_count(job->data), .doing = "accuracy"};
   int64_t end;

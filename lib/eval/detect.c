@@ -80,7 +80,7 @@ double dq_average_precision(const uint8_t *hits, int64_t count, int64_t positive
   double area = 0, highest = 0;
   if (positives < 1) return 0;
   for (int64_t i = 0; i < count; i++) right += hits[i] != 0;
-  // From the right, the largest precision so far holds for every recall step.
+  // The loop goes from the right, so that `highest` is the largest precision at this recall step or a later one.
   for (int64_t i = count - 1; i >= 0; i--) {
     highest = larger(highest, (double)right / (double)(i + 1));
     if (!hits[i]) continue;
@@ -189,7 +189,7 @@ static double clip(double value, double offset, double scale) {
   return smaller(larger((value - offset) * scale, 0), 1);
 }
 
-// From the model's input to pixels of the picture.
+// Converts the boxes from coordinates of the model's input to pixels of the picture.
 static void place_boxes(detection *state, const dq_sample_info *info) {
   const dq_view *view = &info->view;
   for (int64_t i = 0; i < state->decoder.candidates; i++) {

@@ -76,7 +76,7 @@ dq_status dq_task_add(dq_task *task, const dq_tensor *const *outputs, int64_t it
 // dq_task_adds_up: whether the figures of a task follow from counts, so that the pictures may be divided among
 // processes. dq_task_add_processes then replaces the counts, in all processes, by their sums over the processes.
 bool dq_task_adds_up(const dq_task *task);
-// Of several processes: the number of the first picture that this one adds; 0 without a call.
+// Sets the number of the first picture that this one of several processes adds; it is 0 without a call.
 void dq_task_begin_at(dq_task *task, int64_t first);
 void dq_task_add_processes(dq_task *task, const dq_processes *processes);
 

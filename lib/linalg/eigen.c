@@ -29,7 +29,7 @@ static void add(int64_t count, double factor, const double *from, double *to) {
   for (int64_t i = 0; i < count; i++) to[i] += factor * from[i];
 }
 
-// to += by_a * a, then += by_b * b.
+// Adds two terms, one after the other: to += by_a * a, then to += by_b * b.
 static void add_both(int64_t count, double by_a, const double *a, double by_b, const double *b, double *to) {
 #pragma GCC ivdep
   for (int64_t i = 0; i < count; i++) to[i] = (to[i] + by_a * a[i]) + by_b * b[i];

@@ -21,7 +21,7 @@ static bool claim_buffer(void) {
   return buffer_is_there = true;
 }
 
-// Before and after calls of LAPACKE; `*limited` is for the end.
+// begin_calls and end_calls stand around calls of LAPACKE; `*limited` is for end_calls.
 static dq_status begin_calls(bool *limited, dq_error *error) {
   DQ_TRY(dq_blas_open(error));
   *limited = dq_address_space_is_limited();

@@ -36,8 +36,8 @@ static dq_status factor_rows(const dq_reflectors *h, const dq_matrix *lower, dq_
   return DQ_OK;
 }
 
-// Of a matrix with more rows than columns: its transpose is L Q, and its left vectors are those of L^T L, of length
-// `columns`, times Q.
+// Finds the left singular vectors of a matrix with more rows than columns: its transpose is L Q, and its left vectors
+// are those of L^T L, of length `columns`, times Q.
 static dq_status left_of_tall(const dq_matrix *a, double *left, double *values, dq_arena *arena, dq_error *error) {
   const int64_t count = a->columns;
   double *b = DQ_NEW_ARRAY(arena, count * a->rows, double), *l = DQ_NEW_ARRAY(arena, count * count, double);

@@ -69,7 +69,7 @@ static dq_status warm_up(const turns *t) {
   return DQ_OK;
 }
 
-// After the warm-up.
+// Returns the number of rounds: options->quick where the shortest warm-up run of each plan is below DQ_QUICK_RUN.
 static int64_t choose_rounds(const turns *t) {
   bool are_quick = t->options->quick && t->options->warmup;
   for (int p = 0; p < t->count && are_quick; p++) are_quick = t->plans[p].least[0] < DQ_QUICK_RUN;

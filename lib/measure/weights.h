@@ -14,7 +14,7 @@ typedef struct dq_odd_weight {
   double outlier;                  // largest |x| divided by the second largest, where that is over DQ_OUTLIER; else 0
 } dq_odd_weight;
 
-// At 32 all other elements fall on the lowest four of the 127 steps of an int8 scale.
+// A ratio of 32 lets all other elements fall on the lowest four of the 127 steps of an int8 scale.
 enum { DQ_OUTLIER = 32 };
 
 // Lists the unusual weights in (*odd)[*count], in the order of the initializers of the graph, in the arena. Zero

@@ -13,9 +13,10 @@
 
 typedef struct arrival_run arrival_run;
 
-// Of each source this many requests at most, and outputs of this many bytes, are in the queue of the networks by rate
-// or trace, divided among its senders, but at least FEWEST of each sender; those that arrive while there are as many
-// are held back and follow in their order. The sources know when these arrived, so that they take no memory.
+// Limits of the requests of a source by rate or trace that are in the queue of the networks: their number, and the
+// bytes of their outputs. The senders of the source share them, but each sender may have FEWEST_QUEUED. Requests that
+// arrive while there are as many are held back and follow in their order. The sources know when these arrived, so that
+// they take no memory.
 enum { MOST_QUEUED = 8192, FEWEST_QUEUED = 64, QUEUED_BYTES = 64 << 20 };
 
 // A request and whose it is. A source by rate or trace that queues late ones has as many as were ever queued at once.
@@ -47,7 +48,7 @@ struct arrival_run {
   int sender_count, source_count;
   int64_t start, end;
   atomic_int_least64_t due; // the next arrival by rate or trace; INT64_MAX: there is none before the end
-  // From here on under the lock, like the senders.
+  // The lock guards the fields from here on, and the senders.
   pthread_mutex_t lock;
   pthread_cond_t ended;
   arrival_slot *slots, **free_slots; // all, and by source
@@ -157,7 +158,8 @@ static void fail(arrival_run *load, dq_status status, const dq_error *error) {
   load->closing = true;
 }
 
-// Under the lock. The slot is the caller's; after a failure no more requests are sent.
+// Submits the request of a slot, under the lock. The slot is the caller's, not a free one; after a failure no more
+// requests are sent.
 static void submit(arrival_run *load, arrival_slot *slot, int64_t arrival) {
   const dq_source *source = &load->sources[slot->source];
   dq_multi_request *request = slot->request;
@@ -224,7 +226,7 @@ static void go_on(arrival_run *load, arrival_sender *from, arrival_slot *slot) {
   }
 }
 
-// In a worker, or in the thread that takes the request out of the queue.
+// Runs in a worker, or in the thread that takes the request out of the queue.
 static void request_ended(void *user, dq_multi_request *request) {
   arrival_slot *slot = user;
   arrival_run *load = slot->load;
@@ -262,7 +264,7 @@ static arrival_slot *find_slot(arrival_run *load, int source) {
   return load->slots = found;
 }
 
-// Under the lock.
+// Submits, holds back or drops a request of the sender that arrives at the time `arrival`. Under the lock.
 static void arrive(arrival_run *load, arrival_sender *from, int64_t arrival) {
   dq_source_record *record = &load->records[from->source];
   const bool late = from->queued && load->sources[from->source].late == DQ_LATE_DROP;
@@ -334,7 +336,7 @@ static void send_between(void *user) {
   pthread_mutex_unlock(&load->lock);
 }
 
-// Until `time`, or until no request runs any more where nothing else makes the run last.
+// Sleeps until `time`, or until no request runs any more where nothing else makes the run last.
 static void sleep_until(arrival_run *load, int64_t time) {
   struct timespec until = {.tv_sec = time / 1000000000, .tv_nsec = time % 1000000000};
   if (load->lasts) { // a signal, such as that which asks to stop, ends this sleep
@@ -406,7 +408,7 @@ static void start(arrival_run *load) {
   }
 }
 
-// After the duration: what has not begun is taken out of the queue.
+// Takes what has not begun out of the queue when the duration is over or the load has failed.
 static void withdraw(arrival_run *load) {
   pthread_mutex_lock(&load->lock);
   arrival_slot *slots = load->slots;

@@ -151,7 +151,8 @@ static bool may_pass(const dq_dispatcher *dispatcher, const dq_task *task, const
   return !in_slices || task->network != last;
 }
 
-// Of `best` (NULL: none) and the tasks of the heap that may pass by `first` that of the network slowed down most.
+// Returns the task whose network was slowed down most, of `best` (NULL: none) and the tasks of the heap that may pass
+// by `first`.
 static dq_task *find_slowed(const dq_dispatcher *dispatcher, const dq_task_heap *heap, const dq_task *first, int last,
                             dq_task *best) {
   for (int i = 0; i < heap->count && i < LOOKED_AT; i++) {

@@ -93,10 +93,9 @@ dq_status dq_dispatcher_add(dq_dispatcher *dispatcher, dq_task *task, dq_error *
 // logarithmic time in the number of tasks, and where networks are to be slowed down alike it looks at up to 64 tasks of
 // each heap.
 dq_task *dq_dispatcher_next(dq_dispatcher *dispatcher, dq_worker_slice *slice);
-// To be called when a job of the task has ended and another one follows: the task waits again.
+// Lets the task wait again: a job of it has ended and another one follows.
 void dq_dispatcher_return(dq_dispatcher *dispatcher, dq_task *task);
-// To be called when the last job of the task has ended, at the time `now` in the unit of dq_task.arrival: its frame
-// becomes free.
+// Ends a task whose last job has ended at the time `now`, in the unit of dq_task.arrival: its frame becomes free.
 void dq_dispatcher_end(dq_dispatcher *dispatcher, dq_task *task, int64_t now);
 // Removes a task that does not run (place >= 0); its frame, if it has one, becomes free.
 void dq_dispatcher_remove(dq_dispatcher *dispatcher, dq_task *task);

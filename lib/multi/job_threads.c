@@ -54,7 +54,7 @@ static void set_gap(dq_thread_choice *choice, bool clear) {
   if (opposite && choice->gap > DOUBTFUL) choice->gap = DOUBTFUL;
 }
 
-// After a stretch of the other way, whose difference is the last one.
+// Decides after a stretch of the other way, whose difference is the last one, whether that way becomes the chosen one.
 static void judge(dq_thread_choice *choice) {
   const int before = choice->known - 2; // the last two
   if (choice->known > LEAST && choice->differences[before] < 0 && choice->differences[before + 1] < 0 &&

@@ -8,7 +8,7 @@
 #include "lib/multi/multi_internal.h"
 #include "lib/text/locale.h"
 
-// Under the lock, after every change of the dispatcher.
+// Counts the tasks that wait for a worker. Called under the lock, after every change of the dispatcher's heaps.
 static void count_ready(dq_multi *multi) {
   multi->ready = multi->dispatcher.waiting.count + multi->dispatcher.begun.count;
 }
@@ -28,7 +28,8 @@ static void finish(dq_multi *multi, dq_multi_request *request) {
   pthread_cond_broadcast(&multi->ended);
 }
 
-// Under the lock. What a worker runs ends after its job, as run_job looks at `cancelled`. *at_once: it has ended.
+// Cancels a request, under the lock. A request that a worker runs ends after its job, as run_job looks at `cancelled`.
+// *at_once: the request has ended.
 static bool cancel_waiting(dq_multi *multi, dq_multi_request *request, bool begun_too, bool *at_once) {
   bool there = request->state == DQ_REQUEST_WAITING || (begun_too && request->state == DQ_REQUEST_BEGUN);
   *at_once = there && request->task.place >= 0;
@@ -72,8 +73,8 @@ static dq_pool *find_helped(const dq_multi *multi, int worker) {
 
 static bool is_job_ready(void *user) { return ((dq_multi *)user)->ready > 0; }
 
-// Under the lock, which is open meanwhile. Helps jobs of others until there is a job to run, or sleeps until something
-// happens where there is nothing to help. *starts: how many jobs had begun when the worker looked last.
+// Helps jobs of others until there is a job to run, or sleeps until something happens where there is nothing to help.
+// Called under the lock, which is open meanwhile. *starts: how many jobs had begun when the worker looked last.
 static void help_or_sleep(dq_multi *multi, int worker, int64_t *starts) {
   dq_pool *pool = *starts < multi->starts ? find_helped(multi, worker) : NULL;
   *starts = multi->starts;
@@ -90,7 +91,7 @@ static void help_or_sleep(dq_multi *multi, int worker, int64_t *starts) {
   multi->idle--;
 }
 
-// Under the lock. Decides whether others may help a request that begins.
+// Decides, under the lock, whether others may help a request that begins.
 static void choose_threads(dq_multi *multi, dq_multi_request *request) {
   dq_multi_network *network = &multi->networks[request->network];
   request->begun = dq_nanoseconds();
@@ -121,7 +122,7 @@ static dq_multi_request *wait_for_job(dq_multi *multi, int worker) {
   return request;
 }
 
-// Under the lock. Lets others help the job that the worker is about to run, if some have nothing else to do.
+// Lets others help the job that the worker is about to run, if some have nothing else to do. Called under the lock.
 static void offer(dq_multi *multi, const dq_multi_request *request, int worker) {
   dq_multi_lane *lane = request->job == DQ_JOB_PREPARE ? NULL : request->lane;
   if (!lane) return;
@@ -132,7 +133,7 @@ static void offer(dq_multi *multi, const dq_multi_request *request, int worker) 
   if (multi->sleeping) pthread_cond_broadcast(&multi->arrived);
 }
 
-// Under the lock, which is open while the job runs. Returns whether the request has ended.
+// Runs a job. Called under the lock, which is open while the job runs. Returns whether the request has ended.
 static bool run_job(dq_multi *multi, dq_multi_request *request, int worker) {
   const int job = request->job;
   void (*between)(void *) = multi->between;

@@ -137,8 +137,8 @@ bool dq_multi_is_ended(dq_multi_request *request);
 // waited or had begun; false: it was idle or had ended, and nothing changes. `ended` is called in the calling thread
 // where the request ends at once.
 bool dq_multi_cancel(dq_multi_request *request);
-// As dq_multi_cancel for a request that waits for its first job. False: the request has begun, or is not in the queue,
-// and nothing changes.
+// Ends a request that waits for its first job, as dq_multi_cancel does. False: the request has begun, or is not in the
+// queue, and nothing changes.
 bool dq_multi_withdraw(dq_multi_request *request);
 
 #endif

@@ -15,7 +15,8 @@ enum { DQ_OPSET_OLDEST = 7, DQ_OPSET_NEWEST = 28, DQ_IR_OLDEST = 3, DQ_IR_NEWEST
 // above.
 dq_status dq_onnx_load(dq_graph **graph, const char *path, const dq_context *context, dq_error *error);
 
-// As dq_onnx_load from `size` bytes at `data`, which must outlive the graph. Files of external data stand in `folder`.
+// Loads a model as dq_onnx_load does, from `size` bytes at `data`, which must outlive the graph. Files of external data
+// stand in `folder`.
 dq_status dq_onnx_load_bytes(dq_graph **graph, const void *data, size_t size, const char *folder,
                              const dq_context *context, dq_error *error);
 

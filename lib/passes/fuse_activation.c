@@ -44,7 +44,7 @@ dq_status dq_pass_fuse_activation(dq_graph *copy, const dq_shape_request *shapes
     dq_found_activation found;
     if (node->removed || !dq_find_activation(node, &found)) continue;
     dq_node *conv = node->inputs[0]->producer;
-    // In float16 what the convolution rounds and what the activation rounds are both kept.
+    // The fused operator rounds to float16 both where the convolution rounds and where the activation rounds.
     if (!dq_is_kernel_convolution(conv, DQ_BIT(DQ_F32) | DQ_BIT(DQ_F16)) || !dq_is_private(node->inputs[0])) continue;
     if (dq_node_attribute(conv, "activation")) continue;
     conv->domain = "dq";

@@ -49,9 +49,9 @@ typedef struct dq_chart_histogram {
 } dq_chart_histogram;
 void dq_chart_add_histogram(dq_chart *chart, const dq_chart_histogram *histogram);
 
-// For DQ_CHART_TRACKS. dq_chart_add_series adds the name of a series; the series get colours by turns.
-// dq_chart_add_track adds a line. dq_chart_add_span adds a span to the line that was added last, from `from` to `to`
-// (>= from >= 0) in the unit of the layout; `series` counts from 0, `text` is what a viewer shows of the span. The
+// These functions are for DQ_CHART_TRACKS. dq_chart_add_series adds the name of a series; the series get colours by
+// turns. dq_chart_add_track adds a line. dq_chart_add_span adds a span to the line that was added last, from `from` to
+// `to` (>= from >= 0) in the unit of the layout; `series` counts from 0, `text` is what a viewer shows of the span. The
 // picture is an SVG with its words, which can be copied out of the page.
 void dq_chart_add_series(dq_chart *chart, const char *name);
 void dq_chart_add_track(dq_chart *chart, const char *label);

@@ -113,7 +113,7 @@ dq_status dq_report_print_text(const dq_report *report, const dq_text_style *sty
 const dq_table *dq_report_csv_table(const dq_report *report);
 dq_status dq_report_print_csv(const dq_report *report, FILE *stream, dq_error *error);
 dq_status dq_report_print_json(const dq_report *report, FILE *stream, dq_error *error);
-// As dq_html_escaped, with an optional line break behind each character that is in `breaks`.
+// Writes a text as dq_html_escaped does, with an optional line break behind each character that is in `breaks`.
 void dq_html_escaped_breaking(FILE *stream, const char *text, const char *breaks);
 extern const char dq_chart_style[];
 // Writes all charts of a report as HTML with inline SVG.

@@ -131,7 +131,8 @@ typedef struct dq_text_style {
 dq_status dq_report_print(const dq_report *report, dq_report_format format, const dq_text_style *style, FILE *stream,
                           dq_error *error);
 
-// As dq_report_print into a file, which appears under its name when it is complete; "-" is standard output.
+// Writes the report as dq_report_print does, into a file, which appears under its name when it is complete; "-" is
+// standard output.
 dq_status dq_report_write(const dq_report *report, dq_report_format format, const char *path,
                           const dq_text_style *style, dq_error *error);
 

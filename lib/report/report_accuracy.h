@@ -12,8 +12,8 @@ void dq_report_accuracy(dq_report *report, const dq_result *result);
 // figure, before, after, and after - before.
 void dq_report_accuracy_change(dq_report *report, const dq_result *before, const dq_result *after);
 
-// As dq_report_accuracy_change for a model that was converted and then retrained (`after`). Its columns are figure,
-// before, converted, retrained, and retrained - before.
+// Adds the table `accuracy`, as dq_report_accuracy_change does, for a model that was converted and then retrained
+// (`after`). Its columns are figure, before, converted, retrained, and retrained - before.
 void dq_report_accuracy_retrained(dq_report *report, const dq_result *before, const dq_result *converted,
                                   const dq_result *after);
 

@@ -9,7 +9,7 @@ typedef struct dq_report_amp_options {
   bool nodes;         // a table of all nodes
   bool guarded;       // the guard was on, so that its counts are shown
   bool half_products; // the processor has float16 arithmetic
-  // Of dq_amp_check on `pictures` pictures; NULL: no table of values.
+  // The ranges that dq_amp_check found on `pictures` pictures; NULL: no table of values.
   const dq_amp_range *ranges;
   int range_count;
   int64_t pictures;

@@ -102,7 +102,7 @@ static named_pairs name_pairs(const dq_layer_comparison *comparison) {
   return pairs;
 }
 
-// Of the layer's result, for a product behind its activation.
+// Puts the SQNR of the layer's result into the row; that of a product is measured behind its activation.
 static void put_distance(dq_table *table, const dq_int8_layer *layer, const named_pairs *pairs) {
   uint64_t hash = hash_of(layer->name);
   for (int i = 0; i < pairs->comparison->layer_count; i++) {

@@ -8,7 +8,7 @@
 // Adds the table `outputs`, with a row for each part of an output, and the sentence of dq_verdict_text as a note;
 // neither when there is no verdict.
 void dq_report_verdict(dq_report *report, const dq_verdict *verdict);
-// As dq_report_verdict, for a report with a table `outputs` of its own: the table is called `parts`.
+// Adds what dq_report_verdict adds, for a report with a table `outputs` of its own: here the table is called `parts`.
 void dq_report_parts(dq_report *report, const dq_verdict *verdict);
 
 #endif

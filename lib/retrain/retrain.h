@@ -7,7 +7,7 @@
 
 typedef struct dq_retrain_options {
   const char *command; // the shell runs it
-  // In place of the command: trains a copy of the graph in place. NULL: the command is run. A failure other than
+  // Trains a copy of the graph in place; it replaces the command. NULL: the command is run. A failure other than
   // DQ_CANCELLED and DQ_SYSTEM is one of the hook.
   dq_status (*train)(void *user, dq_graph *graph, dq_error *error);
   void *user;               // first argument of `train`

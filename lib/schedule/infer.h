@@ -55,8 +55,8 @@ typedef enum dq_tolerance {
 // is no memory.
 dq_status dq_infer(const dq_graph *graph, const dq_shape_request *request, dq_tolerance tolerance,
                    const dq_context *context, dq_arena *arena, dq_tensor **tensors, dq_error *error);
-// As dq_infer, but without a hint with sizes that the network takes when a size is not known, which takes further
-// inferences.
+// Infers as dq_infer does, but when a size is not known there is no hint with sizes that the network takes, as finding
+// them takes further inferences.
 dq_status dq_infer_at(const dq_graph *graph, const dq_shape_request *request, dq_tolerance tolerance,
                       const dq_context *context, dq_arena *arena, dq_tensor **tensors, dq_error *error);
 

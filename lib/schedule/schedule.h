@@ -42,8 +42,9 @@ typedef struct dq_place {
   size_t offset; // in the block, in bytes; a multiple of 64, or of the size of an element where values are joined
   // The index of the value whose memory this one shares from its start (views, in place); its own: it is a root.
   int root;
-  // Of a root: the steps between which its memory is needed by any value in it; whether one of these is written over
-  // another; the result of a concatenation in whose memory it lies, `shift` bytes from the start of that (-1: in none).
+  // The fields of a root: the steps between which its memory is needed by any value in it; whether one of these is
+  // written over another; the result of a concatenation in whose memory it lies, `shift` bytes from the start of that
+  // (-1: in none).
   int opened, ended;
   bool in_place;
   int joined;

@@ -2,7 +2,8 @@
 
 #include <inttypes.h>
 
-// Of a run of `batch` samples, whose number the model fixes: the part of one in each value that has one.
+// Gives each value that has a part for each sample the shape of one part. `batch` is the number of samples of a run,
+// which the model fixes.
 static void divide_values(dq_tensor *tensors, const dq_graph *graph, int64_t batch) {
   for (int i = 0; i < graph->value_count; i++) {
     dq_tensor *tensor = &tensors[i];

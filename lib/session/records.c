@@ -8,7 +8,7 @@
 
 enum { FIRST_CAPACITY = 1 << 16, ALIGNMENT = alignof(max_align_t) };
 
-// In front of the elements.
+// The head stands in front of the elements.
 typedef struct head {
   dq_tensor tensor; // its pointer means nothing
   int listener, slot;

@@ -22,7 +22,7 @@ typedef struct late {
   int64_t numbers; // of all sums, at most MOST_OF_ALL
 } late;
 
-// By value, whether a node that computes pictures depends on it.
+// Marks, by value, whether a node that computes pictures depends on it.
 static void find_needed(const dq_graph *graph, const bool *pictures, bool *needed) {
   for (int n = graph->node_count - 1; n >= 0; n--) {
     const dq_node *node = graph->nodes[n];

@@ -207,7 +207,8 @@ static dq_status train_scale(const walk *w, const dq_node *node) {
   return DQ_OK;
 }
 
-// In the order of the nodes: a value depends on a trained weight where an operand of its node does.
+// Trains the scales of quantizers that depend on a trained weight. The walk is in the order of the nodes: a value
+// depends on a trained weight where an operand of its node does.
 static dq_status train_scales(const walk *w) {
   const dq_graph *graph = w->made->graph;
   bool *depends = DQ_NEW_ARRAY(w->made->arena, graph->value_count, bool);

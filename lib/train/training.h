@@ -41,7 +41,7 @@ typedef struct dq_trained {
   const char *name;  // of the initializer in the model
   const char *layer; // of the node that reads it, for messages
   dq_tensor *elements;
-  // Of a weight that the model stores in float16: the float32 numbers of which `elements` are rounded; else NULL.
+  // The float32 numbers of which `elements` are rounded, of a weight that the model stores in float16; else NULL.
   dq_tensor *master;
   const dq_tensor *gradient;
   bool decays;                       // weight decay is for matrices and kernels, not for vectors

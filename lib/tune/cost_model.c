@@ -114,7 +114,7 @@ struct dq_cost_model {
   observation *all;
   neighbour *near; // [capacity]
   int count, capacity;
-  // Of the last fit:
+  // The following fields are those of the last fit.
   dq_run_shape shape;
   dq_costs costs;
   int used;                // observations: those of the first neighbours

@@ -87,8 +87,8 @@ static dq_status store(dq_tune_task *task, int turn, dq_error *error) {
   return dq_tune_quantiles(&record->after, task->timed, task->rounds, error);
 }
 
-// Until when a turn goes on, by dq_seconds(): though everything is told, as the first places of memory may mislead;
-// while something is open.
+// The times, by dq_seconds(), until which a turn goes on: `told` although everything is told, as the first places of
+// memory may mislead; `open` while something is open.
 typedef struct turn_end {
   double told, open;
 } turn_end;

@@ -8,8 +8,8 @@
 #include "lib/tune/tune_internal.h"
 
 enum { CONTROL_ROUNDS = 24, CONTROL_MOST = 5 * CONTROL_ROUNDS, WHOLE_LEAST = 24, WHOLE_MOST = 200 };
-// Of the time limit: until when all candidates are measured, until when trials go on, and how much the network as a
-// whole may take.
+// Shares of the time limit: until when all candidates are measured, until when trials go on, and how much the network
+// as a whole may take.
 static const double SHORT_PART = 0.1, SEARCH_PART = 0.65, WHOLE_PART = 0.2;
 // Seconds that the first runs may take whatever the time limit is.
 static const double CONTROL_SECONDS = 1;
@@ -35,7 +35,7 @@ static void look_up(dq_tuner *tuner, dq_tune_report *report) {
   }
 }
 
-// With options->exhaustive shapes with a candidate that was never measured count as not known.
+// Lets shapes with a candidate that was never measured count as not known, for options->exhaustive.
 static void reopen(dq_tuner *tuner, dq_tune_report *report) {
   for (int t = 0; t < tuner->task_count; t++) {
     dq_tune_task *task = &tuner->tasks[t];

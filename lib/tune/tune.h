@@ -19,7 +19,8 @@ enum { DQ_TUNE_LEAST_ROUNDS = 8, DQ_TUNE_MOST_ROUNDS = 64 };
 // Rounds of the finals after which plans are bound anew, as the time of a step depends by some percent on where its
 // memory lies.
 enum { DQ_TUNE_BOUND_ROUNDS = 16 };
-// In the finals: candidates of a shape, rounds of each, and the time ratio by which two of them count as equal.
+// Numbers of the finals: candidates of a shape, rounds of each, and the difference of time ratios by which two
+// candidates count as equal.
 enum { DQ_TUNE_FINALISTS = 3, DQ_TUNE_FINAL_LEAST = 16, DQ_TUNE_FINAL_ENOUGH = 256, DQ_TUNE_FINAL_ROUNDS = 2048 };
 #define DQ_TUNE_EQUAL 0.02
 // A disturbed round takes one from what is left of this, another one gives three back; where nothing is left, the

@@ -112,7 +112,7 @@ bool dq_tune_is_left(const dq_tuner *tuner, const dq_tune_task *task);
 // Sets the families, the loss and the numbers of candidates of the report. DQ_SYSTEM: there is no memory.
 dq_status dq_tune_count(const dq_tuner *tuner, dq_tune_report *report, dq_error *error);
 
-// With several threads: sets tuner->threads_lose where the network is faster with every step in one thread alone. What
+// Sets tuner->threads_lose, with several threads, where the network is faster with every step in one thread alone. What
 // is measured then says nothing about threads that run at the same time, so that no step is left to one thread.
 // Statuses as dq_session_open.
 dq_status dq_tune_check_threads(dq_tuner *tuner, dq_error *error);

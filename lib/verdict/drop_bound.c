@@ -16,7 +16,8 @@ static double jackknife_error(const dq_result *before, const dq_result *after) {
   return sqrt(squares * (DQ_RESULT_PARTS - 1) / DQ_RESULT_PARTS);
 }
 
-// Of `half` as the distance of the upper end from the loss, which falls with the root of their number.
+// Returns the number of pictures at which `half`, the distance of the upper end from the loss, falls to `room`: it
+// falls with the root of their number.
 static double pictures_for(const dq_result *after, double half, double room) {
   return room > 0 ? (double)after->pictures * (half / room) * (half / room) : INFINITY;
 }

@@ -9,8 +9,8 @@ typedef struct dq_drop_bound {
   double pictures; // that would tell whether the loss is at most `most`; INFINITY where it is as much on these already
 } dq_drop_bound;
 
-// Of the loss of figures[0] from `before` to `after`, measured on the same pictures, as dq_accuracy_drop gives it. Its
-// standard error is that of the jackknife over the parts of both results (Efron and Tibshirani 1993, section 11.5),
+// Bounds the loss of figures[0] from `before` to `after`, measured on the same pictures, as dq_accuracy_drop gives it.
+// Its standard error is that of the jackknife over the parts of both results (Efron and Tibshirani 1993, section 11.5),
 // with Student's t for 15 degrees of freedom; n pictures may by chance not show a kind of pictures that is a share
 // 1 - 0.025^(1/n) of all and is lost, so that the end is at least as far from the loss. Of agreement the end is that of
 // its own interval. `most` is in percentage points. That the pictures may have chosen what is converted is not in it.

@@ -336,7 +336,7 @@ dq_status dq_evaluate(dq_evaluator *evaluator, const dq_graph *other, dq_score *
   return dq_evaluate_more(evaluator, other, score, error);
 }
 
-// Of a detector: of the mean noise.
+// Returns the SQNR of a detector, in dB: that of its mean noise without the picture `left_out`.
 static double decibels_of_noise(const double *noise, int64_t pictures, int64_t left_out) {
   double mean = (sum_of(noise, pictures) - noise[left_out]) / (double)(pictures - 1);
   return mean > 0 ? -10 * log10(mean) : INFINITY;

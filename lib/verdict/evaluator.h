@@ -20,8 +20,8 @@ typedef struct dq_evaluator_options {
   // A form of the network that may lack a Softmax or Sigmoid at an output, which is then compared as it is; NULL: all
   // forms have the same.
   const dq_graph *other;
-  // Beside an output of few numbers the data of the matrix product that computes it are compared too: the error of a
-  // few numbers is mostly chance, that of the hundreds of numbers from which they are summed is less so.
+  // Whether the data of the matrix product that computes an output of few numbers are compared beside it: the error of
+  // a few numbers is mostly chance, that of the hundreds of numbers from which they are summed is less so.
   bool features;
   const dq_listener *also; // of dq_evaluator_open: gets values of `graph` in the same runs; NULL: none does
   bool noise;              // `data` is noise
@@ -31,12 +31,12 @@ typedef struct dq_evaluator_options {
 typedef struct dq_score {
   // SQNR in dB over all pictures; INFINITY: equal. Of a detector that of the mean of `noise`, else of the outputs.
   double decibels;
-  // By picture, owned by the caller: the sum over the outputs of noise / sum of squares of the float output. Of a
-  // detector: the sum over the parts of its outputs of noise / mean signal of the part on all pictures, in which all
-  // candidates count, plus the noise of the predictions over the mean signal of the predictions on all pictures. A
+  // The noise by picture, owned by the caller: the sum over the outputs of noise / sum of squares of the float output.
+  // Of a detector: the sum over the parts of its outputs of noise / mean signal of the part on all pictures, in which
+  // all candidates count, plus the noise of the predictions over the mean signal of the predictions on all pictures. A
   // picture without objects has scores that are nearly 0: over these alone its noise would count most.
   double *noise;
-  // With options.features: the same of the outputs alone, for forms whose features have another order; plain_noise is
+  // The same of the outputs alone, with options.features, for forms whose features have another order; plain_noise is
   // owned by the caller and may be NULL.
   double plain_decibels, *plain_noise;
 } dq_score;

@@ -14,7 +14,7 @@ static const double DECIBELS = 4.342944819032518; // 10 / ln 10
 
 // ---- Student's t distribution ----
 
-// By the finite sums of Abramowitz and Stegun, 26.7.3 and 26.7.4.
+// Uses the finite sums of Abramowitz and Stegun, 26.7.3 and 26.7.4.
 double dq_student_tail(double t, int64_t freedom) {
   const double angle = atan(t / sqrt((double)freedom)), cosine = cos(angle);
   bool odd = freedom % 2 != 0;
@@ -92,7 +92,7 @@ static int64_t draw_errors(const double *signal, const double *noise, int64_t co
   return known;
 }
 
-// Of the natural logarithm of the ratio.
+// Returns the interval of the natural logarithm of the ratio.
 static dq_interval studentized(const double *signal, const double *noise, int64_t count) {
   const log_ratio whole = log_ratio_of(signal, noise, NULL, count);
   const double t = dq_student_quantile(TAIL, count - 1);
@@ -110,8 +110,8 @@ static dq_interval studentized(const double *signal, const double *noise, int64_
   return interval;
 }
 
-// Of the natural logarithm of the ratio, where the noise of a picture is log-normal. Pictures without noise keep their
-// share. The signals are taken for what they are.
+// Returns the interval of the natural logarithm of the ratio, where the noise of a picture is log-normal. Pictures
+// without noise keep their share. The signals are taken for what they are.
 static dq_interval log_normal(const double *signal, const double *noise, int64_t count) {
   double signals = 0, sum = 0, squares = 0;
   int64_t noisy = 0;

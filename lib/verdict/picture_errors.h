@@ -5,7 +5,7 @@
 
 #include "lib/verdict/output_error.h"
 
-// Of one output.
+// The error of one output.
 typedef struct dq_row_error {
   dq_output_error error;
   int64_t answers, equal; // dq_answers

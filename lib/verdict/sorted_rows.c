@@ -62,7 +62,7 @@ static void weigh_columns(const table *t, const float *exact) {
   }
 }
 
-// At most `least`, where adding may end.
+// Returns the weighted squared distance of two rows, or `least` or more where adding ended before all columns.
 static double distance(const table *t, const float *a, const float *b, double least) {
   double sum = 0;
   for (int64_t c = 0; c < t->columns && sum < least; c++)

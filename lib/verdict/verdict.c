@@ -263,7 +263,7 @@ static const dq_verdict_part *worst_by(const dq_verdict *verdict, figure_functio
   return worst_among(verdict, figure, ALL);
 }
 
-// Of answers: guessed ones count where there are no others.
+// Returns the part with the worst answers; guessed ones count where there are no others.
 static const dq_verdict_part *worst_answers(const dq_verdict *verdict, figure_function *figure) {
   const dq_verdict_part *known = worst_among(verdict, figure, KNOWN);
   return known ? known : worst_among(verdict, figure, GUESSED);
@@ -305,7 +305,7 @@ bool dq_verdict_is_ruinous(const dq_verdict *verdict) {
          (dq_verdict_is_doubtful(verdict) && figure_of(verdict, known, agreement_of) < dq_ruinous_bounds.agreement);
 }
 
-// With a bound of -INFINITY a figure that is not known (NAN) will do as well.
+// A figure that is not known (NAN) reaches a bound of -INFINITY as well.
 static bool reaches(double figure, double bound) { return figure >= bound || bound == -INFINITY; }
 
 bool dq_verdict_holds(const dq_verdict *verdict, const dq_verdict_bounds *bounds) {

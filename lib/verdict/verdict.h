@@ -44,8 +44,8 @@ dq_status dq_verdict_of(dq_verdict *verdict, const dq_evaluator *evaluator, cons
 // others, beyond what few pictures explain: by chance of ranges, and as pictures for calibration, often of the training
 // set, are not quite those that a network meets. Measured (docs/NUMERICS.md).
 #define DQ_STAND_IN_DEVIATION 0.5
-// For a verdict on such networks in the file's place: the distance of each end of the intervals of SQNRs from the
-// figure becomes the root of its square and that of 1.96 deviations.
+// Widens the intervals of SQNRs for a verdict on such networks in the file's place: the distance of each end from the
+// figure becomes the root of the sum of its square and that of 1.96 deviations.
 void dq_verdict_of_stand_in(dq_verdict *verdict);
 
 // Copies a verdict; the arena owns the copy. DQ_SYSTEM: there is no memory.

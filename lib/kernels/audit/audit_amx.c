@@ -23,7 +23,7 @@ static inline __attribute__((always_inline)) void reach(const uint8_t *numbers, 
   for (int row = 0; row < SIDE; row++) {
     int32_t four;
     memcpy(&four, numbers + 4 * row, sizeof four);
-    // Above the number below the bound: at least the bound.
+    // A number reaches the bound where the number less (bound - 1), saturated at 0, is above 0.
     __m512i more = _mm512_subs_epu8(_mm512_set1_epi32(four), below);
     _mm512_store_si512(tile + row * LINE, _mm512_min_epu8(more, one));
   }
@@ -374,7 +374,7 @@ static void count_left(const half *h, uint32_t *to) {
   _mm512_storeu_si512(to, _mm512_add_epi32(_mm512_loadu_si512(to), channels));
 }
 
-// By vectors: the compiler's memset takes longer to begin.
+// Sets the sums and counts of a half to their start. It stores vectors, as the compiler's memset takes longer to begin.
 static void begin(half *h) {
   for (int i = 0; i < SIDE; i++) _mm512_store_si512(h->sums[0] + i * SIDE, _mm512_set1_epi32(ZERO));
   for (int i = 0; i < PAIRS; i++) h->outside[i] = _mm512_setzero_si512();

@@ -123,7 +123,7 @@ static void count_plane(const dq_audit_windows *w) {
   }
 }
 
-// Of 16 channels.
+// Adds to at most 16 totals, from `from` on. `parts`: tables have up to 32 entries (1), up to 64 (2), or more (0).
 static inline __attribute__((always_inline)) void add_totals(const dq_audit_totals *t, int64_t from, const int parts) {
   __mmask16 used = left_of(t->count - from);
   __m512i sum = _mm512_maskz_loadu_epi32(used, t->totals + from);

@@ -188,7 +188,7 @@ static void add_rows(void *argument, int64_t index, int thread) {
   r->add(&rows, a->blocks + part, r->running + part, parts_of(a), (dq_audit_block_counts *)(void *)scratch + part);
 }
 
-// Of a thread's parts to its channels.
+// Stores the counts of a thread's parts by output channel.
 static void to_channels(const dq_audit *a, const dq_audit_workspace *b) {
   const dq_audit_block_counts *parts = (const dq_audit_block_counts *)(const void *)b->sums;
   for (int64_t o = 0; o < a->parameters.shape.out_channels; o++) {

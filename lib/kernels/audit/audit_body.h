@@ -34,7 +34,7 @@ static uint64_t count_pairs(const dq_audit_pair *pair, const uint8_t *first, con
                             int64_t count) {
   lanes_u16 counters = {0};
   for (int64_t i = 0; i < count; i += AUDIT_WIDTH) {
-    // At most 255 * 256 in magnitude: exact in 16 unsigned bits.
+    // The sum is at most 255 * 256, which 16 unsigned bits hold exactly.
     lanes_u16 sum = WIDEN(first + i) * pair->first + WIDEN(second + i) * pair->second;
     counters += (lanes_u16)(sum > pair->limit) & WIDEN(mask + i);
   }

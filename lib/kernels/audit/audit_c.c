@@ -23,7 +23,7 @@ void dq_audit_running_c(const dq_audit_sums *s) {
     }
 }
 
-// By histograms of the windows.
+// Counts by histograms of the windows.
 static void count_plane(const dq_audit_windows *w) {
   uint32_t seen[DQ_AUDIT_WINDOWS][256];
   memset(seen, 0, sizeof *seen * (size_t)w->windows);
@@ -39,7 +39,7 @@ static void count_plane(const dq_audit_windows *w) {
   }
 }
 
-// By a histogram.
+// Counts by a histogram.
 void dq_audit_reached_c(const dq_audit_reached *r) {
   uint32_t seen[256] = {0};
   for (int64_t i = 0; i < r->vectors * DQ_AUDIT_VECTOR; i++) seen[r->numbers[i]]++;

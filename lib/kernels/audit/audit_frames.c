@@ -15,7 +15,7 @@ static void lacks(int64_t from, int64_t size, int64_t length, int64_t *before, i
 
 static uint32_t ones(int64_t count) { return (1u << count) - 1; }
 
-// Of `all` lines at the edges those that a window lacks.
+// Returns, as bits, which of `all` lines at the edges a window lacks: the first `before` and the last `behind`.
 static uint32_t lines_of(int64_t before, int64_t behind, int64_t all) {
   return ones(before) | (ones(all) & ~ones(all - behind));
 }

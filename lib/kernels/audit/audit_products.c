@@ -127,7 +127,8 @@ static void find_outside(const dq_audit_intervals *list, int taps, const uint32_
       outside[i] = reached[0] - reached[list->from_bound[i]] + reached[list->to_bound[i]];
 }
 
-// Under the taps of one set and one input channel; reached: by tap.
+// Adds to `products`, by output channel of the group, how many inputs of one channel lie outside of the interval of
+// their weight under the taps of one set. reached: by tap.
 static void add_set(const job *j, const dq_audit_intervals *list, const int64_t *taps, int count,
                     const uint32_t *reached, int64_t channel, uint64_t *products) {
   const dq_audit_bounds *b = j->bounds;

@@ -110,8 +110,8 @@ typedef struct dq_audit_intervals {
   uint8_t *from_bound, *to_bound; // `count` ends as indices of bounds
   int count;                      // of intervals
   bool from_any;   // some interval begins above byte 0; otherwise the bytes outside are those that reach `to`
-  uint8_t *by_tap; // [group][tap][output channel of the group]: the index of the interval of the weight; without
-                   // from_any its to_bound
+  uint8_t *by_tap; // [group][tap][output channel of the group]: the index of the interval of the weight, or,
+                   // when from_any is false, its to_bound
 } dq_audit_intervals;
 
 typedef struct dq_audit_bounds {

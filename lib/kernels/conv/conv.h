@@ -12,7 +12,7 @@
 typedef enum dq_conv_choice {
   DQ_CONV_SAME_BITS, // by the fastest algorithm whose results have the bits that are defined below
   DQ_CONV_AUTO,      // by the fastest algorithm; docs/NUMERICS.md bounds the errors of Winograd's filtering
-// By one of the algorithms of conv_algorithms.def; where it does not fit, as DQ_CONV_AUTO.
+// The following choices each name an algorithm of conv_algorithms.def; where it does not fit, they are as DQ_CONV_AUTO.
 #define DQ_CONV_ALGORITHM(symbol, name, help) DQ_CONV_##symbol,
 #include "lib/kernels/conv/conv_algorithms.def"
   DQ_CONV_CHOICES

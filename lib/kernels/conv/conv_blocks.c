@@ -53,7 +53,7 @@ static int64_t all_columns(const dq_conv_plan *plan) { return plan->shape.out_he
 
 // An odd number of lines, so that words a plane apart do not meet in one set of the cache.
 static int64_t plane_stride(const dq_conv_plan *plan) { return (int64_t)(dq_words(dq_conv_plane_words(plan)) | 16); }
-// From one word of depth to the next: in blocks, in planes, in panels.
+// Words of memory from one word of depth to the next: in blocks, in planes, in panels.
 static int64_t word_step(const dq_conv_plan *plan) {
   return plan->flat ? whole_columns(plan) : plan->blocks.reads_planes ? plane_stride(plan) : plan->multiply->columns;
 }

@@ -63,7 +63,7 @@ static size_t packed_words(const dq_conv_plan *plan) {
   return DQ_CONV_HEADER_WORDS + dq_words(channels) + dq_words(channels * taps(plan)) + dq_words(2 * taps(plan));
 }
 
-// Per thread: band, sums, requantized bytes, a row of padding.
+// Each thread has a band, sums, requantized bytes and a row of padding.
 static size_t band_area(const dq_conv_plan *plan) { return dq_words(band_words(plan) + 4 * DQ_CONV_SLACK_WORDS); }
 static size_t sums_area(const dq_conv_plan *plan) {
   return dq_words(band_rows(plan) * plan->planes.width + DQ_CONV_SLACK_WORDS);

@@ -32,7 +32,7 @@ static int64_t row_reach(const dq_conv_plan *plan) {
   const dq_conv_parameters *p = &plan->shape;
   return (p->out_width - 1) * p->stride_width + (p->kernel_width - 1) * p->dilation_width + 1;
 }
-// Of a row of the input, what lies under outputs.
+// Bytes of a row of the input that lie under outputs.
 static int64_t used_width(const dq_conv_plan *plan) {
   return dq_max_i64(0, dq_min_i64(plan->shape.in_width, row_reach(plan) - plan->shape.pad_left));
 }
@@ -45,7 +45,7 @@ static int64_t band_bytes(const dq_conv_plan *plan) {
   return band_rows(plan, plan->slide.rows) * plan->slide.row_bytes + row_reach(plan) +
          2 * DQ_SLIDE_REACH * plan->shape.stride_width;
 }
-// From the band of a channel to the next one's.
+// Bytes from the band of a channel to that of the next one.
 static int64_t band_step(const dq_conv_plan *plan) {
   return band_rows(plan, plan->slide.rows) * plan->slide.row_bytes + row_reach(plan);
 }

@@ -88,7 +88,8 @@ static size_t index_at(const dq_conv_plan *plan) { return offsets_at(plan) + dq_
 static size_t order_at(const dq_conv_plan *plan) { return index_at(plan) + DQ_SLIDE_LANES; }
 size_t dq_slide_window_words(const dq_conv_plan *plan) { return plan->bytes ? order_at(plan) + DQ_SLIDE_LANES : 0; }
 
-// Of four taps from column kx on, those within the rows of the input under outputs of column x, a bit each.
+// Returns a bit for each of four taps from column kx on: whether it lies within the rows of the input under outputs of
+// column x.
 static uint64_t taps_within(const dq_conv_parameters *p, int64_t kx, int64_t x) {
   uint64_t bits = 0;
   for (int64_t t = 0; t < WORD; t++) {
@@ -135,7 +136,7 @@ static void pack_runs(const dq_conv_plan *plan, const grid *g, dq_byte_run *runs
   }
 }
 
-// Of slot `slot` of a run, the distance of its input from that of slot 0.
+// Returns the distance of the input of slot `slot` of a run from that of slot 0, in elements.
 static int64_t slot_distance(const dq_conv_parameters *p, const grid *g, int64_t slot) {
   return slot / g->lanes * row_step(p) + slot % g->lanes * p->stride_width;
 }

@@ -75,7 +75,7 @@ static int look_at_weights(dq_conv_plan *plan, int operation) {
   return operation;
 }
 
-// Of binary16 the sums of a block of depth wait in memory for the next block.
+// Words of depth at a time. Tuning does not scale them in binary16, where the sums wait in memory for the next block.
 static int64_t float_depth(const dq_conv_plan *plan) {
   return plan->half ? FLOAT_DEPTH : dq_scaled(FLOAT_DEPTH, plan->shape.tuning.depth);
 }

@@ -63,7 +63,7 @@ static bool applicable(const dq_conv_plan *plan) {
 static const double PRODUCT_IN_CACHE = 1.1, PRODUCT_BEYOND_CACHE = 1.5, TRANSFORM = 10, OWN_BANDS_WORTH = 1.2,
                     OUTPUTS_INT8 = 2.5, WEIGHT = 1, WEIGHT_INT8 = 0.25;
 
-// With AVX-512 VNNI, from the steps of vgg16, resnet50 and unet_lgg_small on an AMD EPYC of family 26
+// Estimates for AVX-512 VNNI, from the steps of vgg16, resnet50 and unet_lgg_small on an AMD EPYC of family 26
 // (docs/experiments/kernels.md): an operation of the transforms, what a vector of columns that is alone in its tile
 // takes beyond one of two, and how many times as fast products of bytes are, which the costs of other algorithms count.
 static const double TRANSFORM_VNNI = 16, ALONE = 0.4, BYTES = 1.75;

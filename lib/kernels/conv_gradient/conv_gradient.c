@@ -238,7 +238,8 @@ static void add_array(const job *j, waiting *w, int64_t array, int64_t shard, in
   for (int64_t n = 2; dq_shards_join(j->first_shard, j->first_shard + shard + 1, n); n *= 2) join(j, w, first, end);
 }
 
-// From [tap][columns] to [input channel][kernel row][kernel column] of the output channels.
+// Stores the sums of the output channels first to end - 1: [tap][input channel] becomes
+// [input channel][kernel row][kernel column].
 static void store(const job *j, waiting *w, int64_t first, int64_t end) {
   const int64_t taps = j->shape->kernel_height * j->shape->kernel_width, channel = taps * j->in_group;
   const bool whole = j->task->weights != NULL;

@@ -6,8 +6,8 @@
 
 #include "lib/kernels/conv/conv_algorithm.h"
 
-// out[rows][columns] = activation(a[rows][depth] b + bias of the row), where b is [depth][columns] (im2col) or,
-// transposed, [columns][depth] (im2row).
+// The product out[rows][columns] = activation(a[rows][depth] b + bias of the row), where b is [depth][columns] (im2col)
+// or, transposed, [columns][depth] (im2row).
 typedef struct dq_matrix_product {
   const dq_conv_plan *plan;
   dq_pool *pool;             // that shares the product

@@ -21,7 +21,7 @@ typedef struct dq_product {
   int64_t tiles, tile_words;                             // of depth (dq_block); tiles 0: dq_tile
   int64_t a_row, a_depth, b_column, b_depth, out_stride; // steps in elements
   int64_t panel_rows, block_columns, block_words;        // packed at a time
-  // Of a run.
+  // The following fields are those of a run.
   const uint8_t *a, *b;
   const uint32_t *packed; // NULL: b is packed block by block
   void *out;

@@ -26,8 +26,7 @@ void dq_product_pack(const dq_product *p, uint32_t *packed) {
   }
 }
 
-// Per thread: a block of B, its column sums, a panel of A, sums of its rows, products before
-// requantization.
+// Each thread has a block of B, its column sums, a panel of A, sums of its rows, and products before requantization.
 static size_t b_area(const dq_product *p) { return whole_lines(p->block_words * p->block_columns); }
 static size_t a_area(const dq_product *p) {
   int64_t words = p->tiles ? p->tiles * DQ_BLOCK_WORDS : p->block_words;

@@ -164,7 +164,7 @@ static inline __attribute__((always_inline)) void window_planes(const dq_plane_w
   }
 }
 
-// By case or in a loop of four rows: what was faster for each kernel.
+// Each kernel uses the way that was faster: a case for each number of rows, or a loop of four rows.
 #ifdef WINDOW_WIDE_3
 static void window_3_1(const dq_plane_window *w) {
   if (w->out_width > WINDOW_LANES) WINDOW_WIDE_3(w);

@@ -440,7 +440,7 @@ typedef struct dq_pair_row {
   int32_t low, high;
   uint8_t *output;
   int64_t count;
-  // Of a sum: what dq_add_8_shorten found, whose formulas give the same bytes; else zeros.
+  // What dq_add_8_shorten found for a sum, whose formulas give the same bytes; else zeros.
   bool is_short; // factors apply
   float a_factor, b_factor, offset;
   int32_t a_weight, b_weight; // both 0: weights do not apply

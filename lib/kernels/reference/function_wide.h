@@ -136,7 +136,7 @@ static inline float dq_acos_one(float x) {
   return (float)half;
 }
 
-// By the series below 1.
+// Uses the Taylor series where |x| < 1.
 static inline float dq_sinh_one(float x) {
   static const double c[8] = {1.0 / 6.0,        1.0 / 120.0,        1.0 / 5040.0,          1.0 / 362880.0,
                               1.0 / 39916800.0, 1.0 / 6227020800.0, 1.0 / 1307674368000.0, 1.0 / 355687428096000.0};

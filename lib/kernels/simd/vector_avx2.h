@@ -101,7 +101,7 @@ static inline __m256i i16_weight(const void *p) { return i32_broadcast(p); }
 static inline __m256i i16_dot(__m256i sum, __m256i b, __m256i a) {
   return _mm256_add_epi32(sum, _mm256_madd_epi16(b, a));
 }
-// As many int8 as there are int16 in a vector, widened.
+// Loads as many int8 as there are int16 in a vector, and widens them.
 static inline __m256i i16_of_int8(const void *p) { return _mm256_cvtepi8_epi16(_mm_loadu_si128(p)); }
 
 // Words of four bytes, b unsigned, a signed: neighbouring products added in 16 bits, which saturates, then in 32.
@@ -129,7 +129,7 @@ static inline u8_vector u8_repeated(const uint8_t *p) {
 }
 static inline u8_vector u8_minus(u8_vector a, u8_vector b) { return _mm256_sub_epi8(a, b); }
 static inline u8_vector u8_minus_saturated_signed(u8_vector a, u8_vector b) { return _mm256_subs_epi8(a, b); }
-// In every 16 bytes: byte index % 16 of part, 0 where the top bit of the index is set.
+// Picks in every 16 bytes: byte index % 16 of part, 0 where the top bit of the index is set.
 static inline u8_vector u8_shuffled(u8_vector part, u8_vector index) { return _mm256_shuffle_epi8(part, index); }
 static inline u8_vector u8_xor(u8_vector a, u8_vector b) { return _mm256_xor_si256(a, b); }
 static inline u8_vector u8_larger_signed(u8_vector a, u8_vector b) { return _mm256_max_epi8(a, b); }

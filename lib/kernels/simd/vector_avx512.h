@@ -103,7 +103,7 @@ static inline __m512i i16_weight(const void *p) { return i32_broadcast(p); }
 static inline __m512i i16_dot(__m512i sum, __m512i b, __m512i a) {
   return _mm512_add_epi32(sum, _mm512_madd_epi16(b, a));
 }
-// As many int8 as there are int16 in a vector, widened.
+// Loads as many int8 as there are int16 in a vector, and widens them.
 static inline __m512i i16_of_int8(const void *p) { return _mm512_cvtepi8_epi16(_mm256_loadu_si256(p)); }
 
 // Words of four bytes, b unsigned, a signed: neighbouring products added in 16 bits, which saturates, then in 32.
@@ -137,7 +137,7 @@ static inline u8_vector u8_repeated(const uint8_t *p) {
   return _mm512_broadcast_i32x4(_mm_loadu_si128((const void *)p));
 }
 static inline u8_vector u8_minus_saturated_signed(u8_vector a, u8_vector b) { return _mm512_subs_epi8(a, b); }
-// In every 16 bytes: byte index % 16 of part, 0 where the top bit of the index is set.
+// Picks in every 16 bytes: byte index % 16 of part, 0 where the top bit of the index is set.
 static inline u8_vector u8_shuffled(u8_vector part, u8_vector index) { return _mm512_shuffle_epi8(part, index); }
 static inline u8_vector u8_xor(u8_vector a, u8_vector b) { return _mm512_xor_si512(a, b); }
 static inline u8_vector u8_larger_signed(u8_vector a, u8_vector b) { return _mm512_max_epi8(a, b); }
@@ -159,8 +159,8 @@ static inline uint32_t v_spread(uint32_t bits) {
   bits = (bits | bits << 2) & 0x33333333u;
   return (bits | bits << 1) & 0x55555555u;
 }
-// Of the 16 words of a line from `at` on: those taken from the input (spread: at elements two
-// apart), and those that exist.
+// Bits for the 16 words of a line from `at` on: those taken from the input (spread: at elements two apart), and those
+// that exist.
 typedef struct word_range {
   uint32_t taken, spread, stored;
 } word_range;

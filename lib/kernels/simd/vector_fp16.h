@@ -46,7 +46,7 @@ static inline float16x8_t f16_scaled(float16x8_t x, float32x4_t alpha) {
 static inline __attribute__((always_inline)) float16x8_t f16_leaky(float16x8_t x, float alpha) {
   return vbslq_f16(vcltzq_f16(x), f16_scaled(x, vdupq_n_f32(alpha)), x);
 }
-// By comparison, as in float32: a NaN stays.
+// Compares, as in float32, so that a NaN stays.
 static inline __attribute__((always_inline)) float16x8_t f16_bounded(float16x8_t x, float least, float most) {
   const float16x8_t low = vdupq_n_f16((float16_t)least), high = vdupq_n_f16((float16_t)most);
   x = vbslq_f16(vcgtq_f16(low, x), low, x);

@@ -96,7 +96,7 @@ static inline void f32_merge_2(f32_vector x[2]) {
   x[1] = (f32_vector){vzip1q_f32(x[0].high, x[1].high), vzip2q_f32(x[0].high, x[1].high)};
   x[0] = low;
 }
-// By comparison: vmaxq_f32 would make +0 of -0 and 0.
+// Compares, as vmaxq_f32 would make +0 of -0 and 0.
 static inline float32x4_t f32x4_bounded(float32x4_t x, float32x4_t low, float32x4_t high) {
   x = vbslq_f32(vcgtq_f32(low, x), low, x);
   return vbslq_f32(vcltq_f32(high, x), high, x);
@@ -187,7 +187,7 @@ static inline i32_vector i16_dot(i32_vector sum, int16x8x2_t b, int16x4_t a) {
   sum.high = vmlal_high_lane_s16(sum.high, b.val[1], a, 1);
   return sum;
 }
-// As many int8 as there are int16 in a vector, widened.
+// Loads as many int8 as there are int16 in a vector, and widens them.
 static inline i32_vector i16_of_int8(const void *p) {
   const int8x16_t x = vld1q_s8(p);
   return (i32_vector){vreinterpretq_s32_s16(vmovl_s8(vget_low_s8(x))), vreinterpretq_s32_s16(vmovl_high_s8(x))};

@@ -129,8 +129,8 @@ typedef void dq_audit_whole_function(dq_audit_whole *whole);
 typedef void dq_audit_turn_function(const uint8_t *from, int64_t channel_bytes, int64_t channels, int64_t count,
                                     uint8_t flip, uint8_t *to, int64_t place_bytes);
 
-// to[i * to_bytes + j] = from[i * from_bytes + j] for i below rows, j below count; up to the next multiple of 64 more
-// bytes of each row are read and written.
+// Copies rows of bytes: to[i * to_bytes + j] = from[i * from_bytes + j] for i below rows, j below count; up to the next
+// multiple of 64 more bytes of each row are read and written.
 typedef void dq_audit_rows_function(const uint8_t *from, int64_t from_bytes, int64_t rows, int64_t count, uint8_t *to,
                                     int64_t to_bytes);
 

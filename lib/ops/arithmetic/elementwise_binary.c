@@ -53,7 +53,7 @@ ROW(Div, (7, 13, 14), DQ_TYPES_NUMBER, NULL, dq_infer_binary, DQ_FOLLOW, DQ_QUAN
 #define MODULO(NAME, symbol, type)                                                                                     \
   DQ_LOOP2(NAME, y == 0 || y == -1 ? 0 : x % y && (x % y < 0) != (y < 0) ? x % y + y : x % y, symbol, type)
 
-// As Python's %: a remainder of 0 has the sign of the divisor.
+// Computes Python's %: a remainder of 0 has the sign of the divisor.
 static double python_modulo(double x, double y) {
   double remainder = fmod(x, y);
   if (remainder == 0) return copysign(0, y);

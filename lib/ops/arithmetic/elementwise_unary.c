@@ -22,7 +22,7 @@
   ROW(NAME, VERSIONS, DQ_TYPES_FLOAT, COLOUR, dq_infer_same, dq_consumed_inputs,                                       \
       DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE | DQ_OP_UNIFORM, __VA_ARGS__)
 
-// Of float32 the function of function_wide.h, of float64 that of the C library.
+// The loop of float32 calls the function of function_wide.h, that of float64 the one of the C library.
 #define WIDE_FUNCTION(NAME, VERSIONS, FUNCTION)                                                                        \
   DQ_LOOP1(NAME, dq_##FUNCTION##_one(x), F32, float)                                                                   \
   DQ_LOOP1(NAME, FUNCTION(x), F64, double)                                                                             \

@@ -18,9 +18,9 @@ enum {
 bool dq_adds_over_processes(const dq_op *op);
 bool dq_leaves_blocks(const dq_op *op); // whether output 0 of the node has blocks (DQ_BLOCKS_OF_PROCESSES)
 
-// For a sum over `rows` rows of this process, the same number for each picture: dq_first_shard is the first shard of
-// the whole sum that this process computes (0 where the node does not add over processes), dq_process_blocks the number
-// of blocks (dq_shard_blocks) that it computes.
+// The functions divide a sum over `rows` rows of this process, the same number for each picture: dq_first_shard returns
+// the first shard of the whole sum that this process computes (0 where the node does not add over processes),
+// dq_process_blocks the number of blocks (dq_shard_blocks) that it computes.
 int64_t dq_first_shard(const dq_op *op, int64_t rows);
 int dq_process_blocks(const dq_op *op, int64_t rows);
 // Sets the type and shape of output 0 of a node whose sums have the shape dims[rank]: the sums, of the type of input 0,

@@ -121,7 +121,7 @@ typedef struct job {
   const dq_strided *plan;
   block all;
   int64_t blocks, block_rows; // the rows of one outer position are shared out in blocks; block_rows 0: it has one row,
-                              // of which blocks are parts
+                              // and blocks are parts of this row
   size_t size;
   const char *from;
   char *to;

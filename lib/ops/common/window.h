@@ -14,8 +14,8 @@ enum { DQ_MAX_SPATIAL = 3 };
     "strides", DQ_ATTRIBUTE_INTS, false                                                                                \
   }
 
-// Along each of `rank` spatial axes (in the order of the input's dimensions 2, 3, 4): output
-// position o sees the input positions o * stride - begin + k * dilation for k in [0, kernel).
+// The windows of an operator. Along each of `rank` spatial axes (in the order of the input's dimensions 2, 3, 4):
+// output position o sees the input positions o * stride - begin + k * dilation for k in [0, kernel).
 typedef struct dq_window {
   int rank;                      // spatial axes, 1 to DQ_MAX_SPATIAL
   int64_t input[DQ_MAX_SPATIAL]; // size without padding

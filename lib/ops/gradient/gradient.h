@@ -91,13 +91,13 @@ dq_status dq_gradient_div(const dq_gradient *gradient);   // a: g / b; b: -(g / 
 dq_status dq_gradient_neg(const dq_gradient *gradient);   // a: -g
 dq_status dq_gradient_clamp(const dq_gradient *gradient); // of rows with `clamp`
 dq_status dq_gradient_slope(const dq_gradient *gradient); // of rows with `slope`
-// Of functions y = f(a) of one element whose gradient the operator dq.<Name>Grad computes from (g, a) or from (g, y).
+// Functions y = f(a) of one element, whose gradient the operator dq.<Name>Grad computes from (g, a) or from (g, y).
 dq_status dq_gradient_by_input(const dq_gradient *gradient);
 dq_status dq_gradient_by_output(const dq_gradient *gradient);
 
 dq_status dq_gradient_view(const dq_gradient *gradient);      // operators with DQ_OP_VIEW; a: g in the shape of a
 dq_status dq_gradient_transpose(const dq_gradient *gradient); // a: g transposed by the inverse order of axes
-// Of each input: the elements of g that come from it. DQ_BAD_INPUT: the axis is outside.
+// Each input: the elements of g that come from it. DQ_BAD_INPUT: the axis is outside.
 dq_status dq_gradient_concat(const dq_gradient *gradient);
 dq_status dq_gradient_expand(const dq_gradient *gradient); // a: sums of g over the repeated axes
 // a: at each element that is averaged or added the element of g of its result, of means divided by the number of terms.
@@ -109,11 +109,11 @@ dq_status dq_gradient_reduce_sum(const dq_gradient *gradient);
 // Data: a transposed convolution of g with the weight; weight: dq.ConvGradWeight of g and the data; bias: sums of g by
 // channel. DQ_UNSUPPORTED: the weight has 2 dimensions; also statuses of dq_convolution_read.
 dq_status dq_gradient_conv(const dq_gradient *gradient);
-// Of A: alpha times g and B multiplied, each transposed as A and B are stored; of B likewise with A; of C: beta g,
-// summed over what was broadcast.
+// A: alpha times g and B multiplied, each transposed as A and B are stored; B: likewise with A; C: beta g, summed over
+// what was broadcast.
 dq_status dq_gradient_gemm(const dq_gradient *gradient);
-// Of A: g times the transpose of B; of B: the transpose of A times g; both summed over broadcast stacks.
-// DQ_UNSUPPORTED: an operand has fewer than 2 dimensions.
+// A: g times the transpose of B; B: the transpose of A times g; both summed over broadcast stacks. DQ_UNSUPPORTED: an
+// operand has fewer than 2 dimensions.
 dq_status dq_gradient_matmul(const dq_gradient *gradient);
 // MaxPool adds one node dq.MaxPoolGrad of (g, a), AveragePool one node dq.AveragePoolGrad of g.
 dq_status dq_gradient_max_pool(const dq_gradient *gradient);

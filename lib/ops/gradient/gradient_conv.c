@@ -17,7 +17,8 @@ enum { GRADIENT, INPUT }; // inputs of ConvGradWeight
 
 // ---- ConvGradWeight(gradient of the output, input of the convolution), with the attributes of the Conv ----
 
-// Without spatial axes, of matrices pictures x channels, it is the product of the transposed gradient and the input.
+// Reads the shapes. Without spatial axes, for matrices pictures x channels, the result is the product of the transposed
+// gradient and the input.
 static dq_status read_shape(const dq_op *op, dq_convolution *c) {
   const dq_tensor *y = op->inputs[GRADIENT], *x = op->inputs[INPUT];
   *c = (dq_convolution){.batch = x->dims[0],

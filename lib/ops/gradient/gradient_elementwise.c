@@ -99,7 +99,7 @@ static dq_status many_slopes(const dq_gradient *gradient, int slope) {
   return dq_gradient_set(gradient, slope, dq_gradient_sum_to(gradient, product, slope));
 }
 
-// With a slope above 0 the result has the sign of the input.
+// The result has the sign of the input where the slope is above 0.
 dq_status dq_gradient_slope(const dq_gradient *gradient) {
   dq_slope slope = gradient->op->row->slope(gradient->op->node);
   if (slope.input != DQ_NO_INPUT) return many_slopes(gradient, slope.input);

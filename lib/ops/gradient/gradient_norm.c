@@ -49,7 +49,8 @@ static void add_planes(const planes *p, dq_planes form, dq_shard_sums sums[2]) {
   }
 }
 
-// In float64: the sum of `term`, an expression of the elements x and y of two tensors at the same place.
+// Defines a function that sums `term`, an expression of the elements x and y of two tensors at the same place, in
+// float64.
 #define DEFINE_CHANNEL_SUM(name, term)                                                                                 \
   static dq_shard_sums name(const planes *p, const double *xs, const double *ys, int64_t channel, double mean) {       \
     dq_shard_sums sums = {.first = p->first_shard};                                                                    \
@@ -144,8 +145,9 @@ static void give_scratch(planes *p) {
   p->blocks = dq_adds_over_processes(p->op) ? p->sums[1] + p->channels : NULL;
 }
 
-// With processes the steps are run one after the other for all channels, and behind each but the last one the processes
-// add `all` sums, from sums[which] on. One process runs all of them for a channel while its planes are in the cache.
+// A step that computes channels. Several processes run the steps one after the other for all channels, and behind each
+// step they add `all` sums for each channel, from sums[which] on. One process runs all steps for a channel while its
+// planes are in the cache.
 typedef struct stage {
   dq_span_work *work;
   int which, all;
@@ -223,9 +225,9 @@ static dq_status run_train(dq_op *op) {
 
 // ---- BatchNormGrad(gradient, x, scale, mean, variance): gradients of x, scale and bias ----
 
-// With y = s (x - mean) f + bias, f = 1 / sqrt(variance + epsilon) and g the gradient of y: the gradient of x is s f g,
-// and in training, where mean and variance depend on x, s f (g - mean(g) - (x - mean) f mean(g (x - mean) f)) (Ioffe
-// and Szegedy 2015, section 3).
+// The gradient of x is s f g, where y = s (x - mean) f + bias, f = 1 / sqrt(variance + epsilon) and g is the gradient
+// of y. In training, where mean and variance depend on x, it is s f (g - mean(g) - (x - mean) f mean(g (x - mean) f))
+// (Ioffe and Szegedy 2015, section 3).
 static void products_span(void *argument, int64_t from, int64_t to) {
   const planes *p = argument;
   const dq_tensor *const *in = p->op->inputs, *g = in[0], *x = in[1];
@@ -292,7 +294,8 @@ typedef struct columns {
   bool logarithm;
 } columns;
 
-// With y the result and g its gradient: y (g - sum(g y)), and of the logarithm g - exp(y) sum(g).
+// The gradient is y (g - sum(g y)), where y is the result and g its gradient; of the logarithm it is
+// g - exp(y) sum(g).
 #define DEFINE_COLUMN(name, type)                                                                                      \
   static void name(const columns *c, int64_t at) {                                                                     \
     const type *g = (const type *)c->op->inputs[0]->data + at, *y = (const type *)c->op->inputs[1]->data + at;         \

@@ -26,7 +26,7 @@ static int64_t parameter_index(const linear *job, int64_t at) {
   return (outer * blocks + index / job->block) * job->inner + at % job->inner;
 }
 
-// As many zero points as scales, where both are known.
+// Checks that there are as many zero points as scales, where both are known.
 static dq_status check_zero_point(const dq_op *op) {
   const dq_tensor *scale = op->inputs[1], *zero_point = dq_op_input(op, 2);
   if (!zero_point || zero_point->rank < 0 || scale->rank < 0 || dq_tensor_count(zero_point) == dq_tensor_count(scale))

@@ -29,7 +29,7 @@ static int type_numbered(int64_t number) {
   return number > 0 && number <= INT32_MAX && dq_dtype_known((int)number) ? (int)number : 0;
 }
 
-// Of a QuantizeLinear without a zero point.
+// Returns the type of the integers of a QuantizeLinear without a zero point.
 static int type_asked(const dq_node *node) {
   const int64_t asked = dq_node_int(node, "output_dtype", 0);
   return asked ? type_numbered(asked) : DQ_U8;

@@ -68,7 +68,7 @@ static dq_status set_sizes(const dq_op *op, equation *e, const term *t, const dq
   return DQ_OK;
 }
 
-// Without an arrow the output has the ellipsis and then, sorted, the letters that occur once.
+// Sets the output of an equation without an arrow: the ellipsis and then, sorted, the letters that occur once.
 static dq_status implicit_output(const dq_op *op, equation *e, int ellipsis) {
   int times[LETTERS] = {0};
   for (int i = 0; i < op->input_count; i++)

@@ -11,7 +11,7 @@
 
 // ---- Plain loops ----
 
-// out[i][j] = alpha * sum over k of a[i][k] b[k][j] + beta * addend[i][j]; steps are elements.
+// The product out[i][j] = alpha * sum over k of a[i][k] b[k][j] + beta * addend[i][j]; steps are elements.
 typedef struct product {
   int64_t columns, depth;
   int64_t a_row, a_column, b_row, b_column, addend_row, addend_column;
@@ -259,7 +259,7 @@ static dq_status run_gemm(dq_op *op) {
   if (!dq_tensor_count(op->outputs[0])) return DQ_OK;
   dq_gemm_parameters g;
   DQ_TRY(read_gemm(op, &g));
-  // As in BLAS, an addend times 0 is not read.
+  // An addend times 0 is not read, as in BLAS.
   const void *addend = c && g.beta != 0.0f ? c->data : NULL;
   void *out = op->outputs[0]->data;
   if (a->type != DQ_F32) {

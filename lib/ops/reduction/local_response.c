@@ -80,7 +80,7 @@ static const char *constant_of(double value, bool wide, char text[48]) {
   return wide ? dq_emit_wide_literal(value, text) : dq_emit_real((float)value, text);
 }
 
-// As the strips above, one element at a time, one rounding in each statement.
+// Prints what the strips above compute, one element at a time, with one rounding in each statement.
 static dq_status emit_LRN(dq_emission *to) {
   const dq_tensor *x = to->op->inputs[0];
   const dq_node *node = to->op->node;

@@ -144,8 +144,8 @@ static void store_column(dq_emission *to, int64_t length, int64_t step, const ch
           length, step, value);
 }
 
-// As the columns above: the largest element is taken off, and powers are added in double. Powers of float16 are
-// computed twice, as the result does not hold them.
+// Prints what the columns above compute: the largest element is taken off, and powers are added in double. Powers of
+// float16 are computed twice, as the result does not hold them.
 static dq_status emit_powers(dq_emission *to, bool logarithm) {
   int64_t length, n;
   char element[80], less[100], power[140], kept[60], value[200];

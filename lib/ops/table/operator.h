@@ -150,9 +150,9 @@ struct dq_operator {
   // Optional: prints the step as C (lib/ops/emit/emit.h); NULL: the operator has no C. DQ_UNSUPPORTED: this form has
   // none.
   dq_status (*emit)(dq_emission *to);
-  // With dq_emit_formula: the result in C, of the float32 elements x, y and z of inputs 0 to 2, with "$alpha:0.01;" for
-  // an attribute and its default. NULL: clamp or slope gives it. In float64 numbers and functions of <math.h> lose the
-  // f at their ends. With dq_emit_fold x is the result so far, y the next input.
+  // The formula of dq_emit_formula: the result in C, of the float32 elements x, y and z of inputs 0 to 2, with
+  // "$alpha:0.01;" for an attribute and its default. NULL: clamp or slope gives it. In float64 numbers and functions of
+  // <math.h> lose the f at their ends. With dq_emit_fold x is the result so far, y the next input.
   const char *formula;
   // The same of integers and bool, T being the type of input 0 and BITS its width; NULL: there is no C for them.
   const char *integer_formula;
@@ -179,7 +179,7 @@ struct dq_operator {
   unsigned flags;
   dq_picture_rule pictures;
   dq_bound_rule bound;
-  // With DQ_BOUND_SQUEEZE: what every result lies in, whatever the inputs, with the defaults of the attributes;
+  // The interval of every result with DQ_BOUND_SQUEEZE, whatever the inputs, with the defaults of the attributes;
   // {0, 0}: inputs or attributes say it (Clip).
   double range[2];
 };

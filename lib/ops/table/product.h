@@ -21,7 +21,7 @@ typedef struct dq_product_operands {
   int data_zero_point, weight_zero_point, result_zero_point;
 } dq_product_operands;
 
-// In the float operators data and weight come first, then the bias.
+// The float operators have the data as input 0, the weight as input 1, and then the bias.
 #define DQ_FLOAT_OPERANDS(bias_input)                                                                                  \
   ((dq_product_operands){0, 1, (bias_input), DQ_NO_INPUT, DQ_NO_INPUT, DQ_NO_INPUT, DQ_NO_INPUT, DQ_NO_INPUT,          \
                          DQ_NO_INPUT})

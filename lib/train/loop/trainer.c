@@ -152,7 +152,7 @@ static void note_epoch(const dq_trainer *t, const dq_train_epoch *epoch) {
              (double)(epoch->steps * t->batches.batch) / epoch->seconds, left);
 }
 
-// Behind the steps of an epoch: validates, and keeps the best. The next epoch begins.
+// Ends an epoch whose steps have run: validates, and stores the best weights. The next epoch begins.
 static dq_status close_epoch(dq_trainer *t, dq_error *error) {
   dq_train_place *place = &t->place;
   dq_train_epoch *epoch = &t->report->epochs[place->epoch];

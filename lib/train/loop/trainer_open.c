@@ -23,7 +23,8 @@ static dq_status check_frozen(const dq_trainer *t, dq_error *error) {
   return DQ_OK;
 }
 
-// Without a teacher labels name classes, so that the cross entropy is the loss. What a teacher gives is of any form.
+// Chooses the loss. Without a teacher labels name classes, so that it is the cross entropy. What a teacher gives is of
+// any form.
 static dq_status choose_loss(const dq_trainer *t, dq_training_options *options, dq_error *error) {
   const dq_graph *model = t->model;
   if (model->output_count != 1)
@@ -91,8 +92,8 @@ static void set_rate(dq_trainer *t) {
 
 // ---- The checkpoint ----
 
-// Of the facts of the data, and of the names and labels of all pictures. What they show is not read: a folder of
-// millions would take hours.
+// Returns a hash of the facts of the data, and of the names and labels of all pictures. What they show is not read: a
+// folder of millions would take hours.
 static uint64_t data_hash(const dq_data *data) {
   uint64_t hash = dq_random_mix(dq_data_facts(data) + (uint64_t)dq_data_count(data));
   for (int64_t i = 0; i < dq_data_count(data); i++) {
