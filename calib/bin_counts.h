@@ -22,7 +22,7 @@ typedef struct dq_bin_counts {
 void dq_bin_counts_deinit(dq_bin_counts *counts); // frees the memory, and keeps the budget
 // The counts of all bins, in memory of their own or in bins[DQ_HISTOGRAM_BINS], which is filled where they are packed.
 const uint64_t *dq_bin_counts_read(const dq_bin_counts *counts, uint64_t *bins);
-// As dq_bin_counts_read, to be changed; dq_bin_counts_store stores the result.
+// Returns what dq_bin_counts_read returns, to be changed; dq_bin_counts_store stores the result.
 uint64_t *dq_bin_counts_open(dq_bin_counts *counts, uint64_t *bins);
 // Stores what dq_bin_counts_open returned, packed where it was and takes 8 KiB at most. DQ_SYSTEM: there is no memory.
 dq_status dq_bin_counts_store(dq_bin_counts *counts, const uint64_t *bins, dq_error *error);

@@ -80,8 +80,8 @@ void dq_histogram_fill(const dq_histogram *histogram, dq_filled_bins *filled);
 double dq_filled_error(const dq_filled_bins *filled, dq_range_pair range, bool symmetric);
 
 typedef struct dq_range_options {
-  // For the observer `percentile`: percent of the elements inside the range (0 to 100). Half of the others lie below
-  // it, half above.
+  // The percentage of the elements inside the range (0 to 100), for the observer `percentile`. Half of the others lie
+  // below the range, half above.
   double percentile;
   bool symmetric; // the quantization is symmetric around 0
 } dq_range_options;

@@ -132,7 +132,7 @@ enum {
   DECODE_IN_REQUESTS = 1, // of dq_multi_operand.decode
 };
 
-// As dq-bench and dq-run --data compute convolutions.
+// Convolutions are computed as by dq-bench and by dq-run --data.
 static const dq_conv_setting convolutions = {NULL, DQ_CONV_AUTO};
 
 static dq_status set_noise(dq_multi_loaded *loaded, uint64_t seed, dq_arena *arena, dq_error *error) {

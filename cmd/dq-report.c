@@ -199,7 +199,7 @@ static void put_model(dq_table *table, const dq_study *study) {
   dq_table_mark(table, "nonfinite", DQ_MARK_BAD);
 }
 
-// Of several processes the first one writes, and all have its status.
+// Sorts the table and writes the report. Only the first of several processes writes; all return its status.
 static dq_status finish(const report_options *options, const dq_report *report, dq_table *table,
                         const dq_context *context, dq_error *error) {
   dq_status status = DQ_OK;

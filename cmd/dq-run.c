@@ -393,7 +393,7 @@ static dq_status run_data(const run_options *options, dq_graph *graph, dq_arena 
   dq_recall_preset(&arguments, graph, context);
   DQ_TRY(dq_open_data(&job.data, &arguments, options->common.seed, context, error));
   if (options->data.batch > 1) runner_options.batch = options->data.batch;
-  // Before the plan takes the weights away.
+  // Shapes are inferred first, as they depend on constants, which the plan of the runner frees.
   dq_status status = dq_infer_alone(graph, &session->shapes, job.data, context, arena, &job.alone, error);
   if (status == DQ_OK) status = dq_runner_open(&job.runner, graph, job.data, &runner_options, context, error);
   if (status == DQ_OK) status = open_outputs(&job, arena, error);

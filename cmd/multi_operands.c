@@ -6,7 +6,7 @@
 #include "lib/graph/names.h"
 #include "lib/text/nearest.h"
 
-// The keys, as options have rows; `name` is the key.
+// The keys, each described like an option of a command; `name` is the key.
 static const dq_option keys[] = {
     {.name = "n", .type = DQ_OPTION_INT, .maximum = 10000, DQ_INTO(dq_multi_operand, instances)},
     {.name = "fps", .type = DQ_OPTION_DOUBLE, .minimum = 1e-9, .maximum = 1e6, DQ_INTO(dq_multi_operand, rate)},

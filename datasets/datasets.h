@@ -49,15 +49,15 @@ typedef struct dq_data_source {
   dq_status (*read)(const void *state, int input, int64_t index, float *values, int64_t elements, dq_sample_info *info,
                     dq_error *error);
   void (*close)(void *state);
-  // As in dq_reader_functions: sets rank and dimensions of one sample of an input. NULL: samples have any size.
+  // Sets rank and dimensions of one sample of an input; false: samples have any size. NULL: as false.
   bool (*shape)(const void *state, int input, dq_tensor *shape);
   // The elements of a picture as they are stored, of *size bytes, which the state owns; for dq_data_digest.
   const void *(*bytes)(const void *state, int input, int64_t index, size_t *size);
 } dq_data_source;
 
 typedef struct dq_data_options {
-  const char *spec;              // DIR, LIST.txt, cifar10:..., mnist:..., npy:..., synth:..., pb:...; or, by the names
-                                 // of a network's inputs, NAME=SPEC or NAME=SPEC;NAME=SPEC
+  const char *spec;              // DIR, LIST.txt, cifar10:..., mnist:..., npy:..., synth:..., pb:...; or NAME=SPEC or
+                                 // NAME=SPEC;NAME=SPEC, with the names of inputs of the network
   const char *labels;            // for a folder: a file of lines `path label`, or a folder of masks or of
                                  // box files with the pictures' names; for npy: an array of labels;
                                  // else a file with the classes' names, one per line; may be NULL

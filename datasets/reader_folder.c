@@ -60,7 +60,8 @@ static const char *label_beside(dq_arena *arena, const char *folder, const char 
   return NULL;
 }
 
-// Among pictures with masks those without one are left out; without a box file there are no boxes.
+// Sets the kind of the labels: masks or boxes, not both. Where there are masks, pictures without one are left out; a
+// picture without a box file has no boxes.
 static dq_status settle_labels(dq_data *data, bool boxes, bool masks, const char *labels, dq_error *error) {
   dq_file_samples *samples = data->state;
   if (boxes && masks)

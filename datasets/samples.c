@@ -89,7 +89,7 @@ static dq_status open_reader(dq_data *data, const dq_data_options *options, dq_e
   return data->reader->open(data, argument, options, error);
 }
 
-// At most `limit` pictures: the first ones, or evenly spread where they are sorted by class.
+// Chooses at most `limit` pictures: the first ones, or evenly spread ones where they are sorted by class (`spread`).
 static dq_status choose(dq_data *data, const dq_data_options *options, bool spread, dq_error *error) {
   int64_t limit = options->limit;
   data->count = data->found;

@@ -53,7 +53,8 @@ static bool is_told(int *status) {
   return there;
 }
 
-// Without it Open MPI would end the processes with words of its own.
+// Handles an error of MPI: reports it, tells the other processes and ends this one. Without this handler Open MPI would
+// end the processes with messages of its own.
 static void fail_exchange(MPI_Comm *comm, int *code, ...) {
   static bool failed; // telling the others may fail as well
   char reason[MPI_MAX_ERROR_STRING] = "";

@@ -62,8 +62,8 @@ static void catch_signals(void) {
   if (!sigaction(SIGHUP, NULL, &before) && before.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, NULL);
 }
 
-// Before main, while libraries initialize themselves: the status is that of an interrupted command. SIGINT from the
-// program itself is OpenBLAS, which gets no memory for its threads.
+// Ends the process before main, while libraries initialize themselves, with the status of an interrupted command. A
+// SIGINT from the process itself comes from OpenBLAS, which gets no memory for its threads.
 static void leave_early(int signal_number, siginfo_t *origin, void *context) {
   static const char message[] = "dq: out of memory: a library cannot start its threads\n";
   (void)context;

@@ -11,9 +11,10 @@
 // process with DQ_SYSTEM; as it does later where the exchange with them fails.
 dq_status dq_job_open(const char *name, const dq_processes **processes, dq_error *error);
 
-// To be called when the work has ended with the exit status `status`, before its message is printed. Waits until all
-// processes have called it; after a failure (2 and above) at most two seconds. Returns whether this process prints its
-// message: the first process with this status does, and so does a process that failed while the others still work.
+// Waits until all processes have called this function; after a failure (2 and above) at most two seconds. Is called
+// when the work has ended with the exit status `status`, before its message is printed. Returns whether this process
+// prints its message: the first process with this status does, and so does a process that failed while the others still
+// work.
 bool dq_job_end(int status);
 
 // Leaves the job. Where other processes still worked when dq_job_end returned, ends this process with the exit status

@@ -28,7 +28,7 @@ static int compare_texts(const void *a, const void *b) {
   return strcmp(((const plain *)a)->text, ((const plain *)b)->text);
 }
 
-// By text, those that are unchanged first, then as the outputs are.
+// Orders names by text; of equal ones those that are unchanged come first, then those of earlier outputs.
 static int compare_plain(const void *a, const void *b) {
   const plain *p = a, *q = b;
   int order = compare_texts(p, q);

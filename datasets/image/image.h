@@ -29,7 +29,7 @@ dq_status dq_image_init(dq_image *image, int width, int height, int channels, dq
 // header says; DQ_SYSTEM: the file cannot be read, or the budget has too little left.
 dq_status dq_image_read(dq_image *image, const char *path, dq_budget *budget, dq_error *error);
 
-// As dq_image_read from the bytes of a file in memory. Messages begin with `name`.
+// Does what dq_image_read does, with the bytes of a file in memory. Messages begin with `name`.
 dq_status dq_image_decode(dq_image *image, const uint8_t *bytes, size_t size, const char *name, dq_budget *budget,
                           dq_error *error);
 

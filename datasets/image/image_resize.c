@@ -106,8 +106,8 @@ static void filter_column(const int32_t *weights, int length, const uint8_t *row
   }
 }
 
-// Along rows, then along columns. A pass that keeps the size has a single weight of 1 everywhere,
-// which changes nothing.
+// Filters along rows, then along columns. A pass that keeps the size has a single weight of 1 everywhere, which changes
+// nothing.
 static dq_status rows_first(const dq_image *source, const resize_axis *columns, const resize_axis *rows,
                             dq_image *target, dq_error *error) {
   size_t row_bytes = (size_t)target->width * (size_t)target->channels;
@@ -127,7 +127,7 @@ static dq_status rows_first(const dq_image *source, const resize_axis *columns, 
   return DQ_OK;
 }
 
-// Along columns, then along rows, one output row after the other.
+// Filters along columns, then along rows, one output row after the other.
 static dq_status columns_first(const dq_image *source, const resize_axis *columns, const resize_axis *rows,
                                dq_image *target, dq_error *error) {
   size_t channels = (size_t)source->channels, source_bytes = (size_t)source->width * channels;
@@ -152,7 +152,7 @@ dq_status dq_image_resample(const dq_image *source, const dq_resampling *to, dq_
   dq_status status = axis_init(&columns, source->width, to->width, to->left, target->width, to->filter, error);
   if (status == DQ_OK)
     status = axis_init(&rows, source->height, to->height, to->top, target->height, to->filter, error);
-  // As Pillow 13 does: columns first where the height shrinks by much more.
+  // Pillow 13 filters along columns first where the height shrinks by more than twice what the width does.
   int64_t shorter = source->height - to->height, narrower = source->width - to->width;
   bool vertical = shorter > 0 && shorter > 2 * narrower;
   if (status == DQ_OK) status = (vertical ? columns_first : rows_first)(source, &columns, &rows, target, error);

@@ -308,7 +308,7 @@ static dq_status measure_error(dq_tucker2 *factors, const dq_hosvd *hosvd, dq_ar
   return DQ_OK;
 }
 
-// Between 1 and the full rank, or the channels of a mode that stays whole.
+// Whether a rank lies between 1 and the full rank, or is the number of channels, so that the mode stays whole.
 static bool rank_fits(const dq_mode *mode, int64_t rank) {
   return rank >= 1 && (rank <= mode->rank || rank == mode->size);
 }

@@ -267,7 +267,7 @@ static dq_status solve_group(const dq_fit_problem *p, dq_fit_factors *f, int rou
   DQ_TRY(dq_fit_new_matrix(&f->u, f->rank_out, p->out, p->arena, error));
   if (!f->cut_in) {
     DQ_TRY(regress_factors(p, f, error));
-    // Without V the columns are in the order of patches: (position, channel).
+    // The columns of G are in the order of patches, (position, channel), where there is no V.
     dq_matrix copy;
     DQ_TRY(dq_fit_new_matrix(&copy, f->rank_out, p->patch, p->arena, error));
     dq_matrix_copy(&f->g, &copy);

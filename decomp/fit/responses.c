@@ -190,7 +190,7 @@ static dq_status open_windows(measurement *m, dq_error *error) {
   return DQ_OK;
 }
 
-// Before a run: the positions of its pictures, and answers that the taps then add to.
+// Prepares a run: chooses the positions in its pictures, and zeroes the responses, which the taps then add to.
 static void start_run(const measurement *m) {
   for (int i = 0; i < m->count; i++) {
     const watched *w = &m->watched[i];

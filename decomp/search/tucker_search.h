@@ -17,7 +17,7 @@ typedef struct dq_tucker_search_options {
   const dq_accuracy_options *accuracy;
   const dq_result *before; // accuracy of the original on `eval`
   double time_limit;       // seconds; 0: none
-  // For a search that can be resumed.
+  // The fields from here to `ranks` are those of a search that can be resumed.
   const char *state;     // path of the file that records the trials until the search is complete; NULL: none
   const char *pictures;  // text of what decides trials besides `tucker`, such as the data
   bool resume;           // take the trials that `state` has

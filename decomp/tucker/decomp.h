@@ -25,10 +25,10 @@ typedef struct dq_tucker_options {
   dq_rank_rule rule;
   double parameter; // of the rule, in (0, 1] ([0, 1] for vbmf)
   int64_t multiple; // ranks are rounded up to a multiple of this; 1: unchanged
-  // In (0, 1): in place of the rule, ranks such that the whole model has at most this share of its
-  // multiply-accumulates. 0: the rule.
+  // The share, in (0, 1), of its multiply-accumulates that the whole model may have at most; ranks are chosen for this
+  // share in place of the rule. 0: the rule.
   double macs_share;
-  // In place of the rule: decompose exactly these layers at exactly these ranks. NULL: the rule.
+  // Decomposes exactly these layers at exactly these ranks, in place of the rule. NULL: the rule.
   const dq_layer_ranks *layers;
   int layer_count;
   // False: of a convolution that only a batch normalization reads, output channels are weighted by the factors of the
@@ -43,8 +43,8 @@ typedef struct dq_tucker_options {
   // Leaves layers as they are unless a measurement on this machine shows that they become faster (not with given
   // ranks). The ranks of the report give the same model again without measuring.
   bool never_slower;
-  // With never_slower: where macs_share is out of reach of the layers that become faster, the others are decomposed
-  // too, which a warning reports. False: what becomes faster is decomposed as far as it goes.
+  // Decomposes the other layers too, where the layers that become faster cannot reach macs_share, which a warning
+  // reports. False: only layers that become faster are decomposed, as far as that goes. Needs never_slower.
   bool bound_first;
   bool matrices;                  // decompose also Gemm and MatMul with constant matrices
   bool refine;                    // repeat the decomposition until the factors at these ranks get no better

@@ -73,7 +73,7 @@ static bool list_choices(choices *list, const dq_mode *mode, int64_t multiple, b
   return true;
 }
 
-// With data: the in-ranks whose errors are known.
+// Lists the in-ranks: those of the table of response errors where there is one (with data), else those of the spectrum.
 static bool list_in_choices(candidate *c, int64_t multiple, dq_arena *arena) {
   const dq_fit_table *table = &c->job->table;
   if (!table->in_count) return list_choices(&c->in, &c->job->hosvd.in, multiple, false, arena);

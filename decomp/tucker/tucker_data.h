@@ -42,8 +42,8 @@ bool dq_tucker_analysis_recall(const dq_tucker_analysis *analysis, dq_tucker_job
 // data->original. Sets the reason of the layer, and no factors, when the ranks gain nothing.
 dq_status dq_tucker_data_fit(dq_tucker_data *data, dq_tucker_job *job, dq_error *error);
 
-// To be called once all factors are in the graph: adds to the biases of the last convolutions and Gemms the difference
-// that is left between the means of their outputs and those of the original.
+// Adds to the biases of the last convolutions and Gemms the difference that is left between the means of their outputs
+// and those of the original. All factors must be in the graph.
 dq_status dq_tucker_data_bias(dq_tucker_data *data, dq_error *error);
 
 // Measures job->gain of every job without a reason: the output error (decomp/tucker/judge.h) of the original with this

@@ -29,7 +29,7 @@ typedef struct dq_tucker_job {
   dq_ranks timed;                     // ranks that the times in `layer` are for
   bool refused;                       // layer->reason is that it does not become faster
   bool unfit;                         // layer->reason is its error on pictures that it is not fitted to
-  // With data only:
+  // The fields from here to bias_fitted are used with data only.
   const char *beside;       // the other operand of the addition that alone reads the output; NULL: none
   dq_moments halves[2];     // while the layer is analysed or fitted (dq_response_half)
   dq_arena *sums;           // owns the moments

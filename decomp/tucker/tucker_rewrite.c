@@ -238,8 +238,8 @@ static void warn_of_bound(const work *w, int left) {
                left == 1 ? "layer is left" : "layers are left");
 }
 
-// With data: ranks from the errors of the responses, then one layer after the other is put into the
-// graph, so that the next one sees what it will read.
+// Decomposes on data: chooses ranks by the errors of the responses, then fits one layer after the other and puts it
+// into the graph, so that the next one is fitted to what it will read.
 static dq_status decompose_on_data(work *w, dq_tucker_report *report, dq_error *error) {
   const dq_tucker_options *options = w->options;
   dq_tucker_data data = {w->graph, w->original, options, w->jobs, w->count};

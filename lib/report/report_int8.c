@@ -102,7 +102,7 @@ static named_pairs name_pairs(const dq_layer_comparison *comparison) {
   return pairs;
 }
 
-// Puts the SQNR of the layer's result into the row; that of a product is measured behind its activation.
+// Writes the SQNR of the layer's result; that of a product is measured behind its activation.
 static void put_distance(dq_table *table, const dq_int8_layer *layer, const named_pairs *pairs) {
   uint64_t hash = hash_of(layer->name);
   for (int i = 0; i < pairs->comparison->layer_count; i++) {
@@ -166,7 +166,7 @@ static void put_gain(dq_table *model, const char *key, bool taken, double gain) 
   if (taken && isfinite(gain)) dq_table_put_real(model, key, gain);
 }
 
-// How often it was done, when it was at all, and what it gained.
+// Writes how often a step such as absorption was done and what it gained; nothing when it was not done.
 static void put_recovery(dq_table *model, const char *key, int count, const char *gain_key, double gain) {
   if (count) dq_table_put_int(model, key, count);
   put_gain(model, gain_key, count > 0, gain);

@@ -70,7 +70,7 @@ typedef struct dq_amp_report {
 // DQ_SYSTEM: there is no memory.
 dq_status dq_amp_convert(dq_graph *graph, const dq_amp_options *options, dq_amp_report *report,
                          const dq_context *context, dq_error *error);
-// As dq_amp_convert, and records the step in the origin of the model (lib/document/origin.h).
+// Does what dq_amp_convert does, and records the step in the origin of the model (lib/document/origin.h).
 dq_status dq_amp_apply(dq_graph *graph, const dq_amp_options *options, dq_amp_report *report, const dq_context *context,
                        dq_error *error);
 

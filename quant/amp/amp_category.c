@@ -61,7 +61,7 @@ static bool is_denied_by_name(const dq_amp_options *options, const dq_node *node
   return false;
 }
 
-// With a list of nodes: those on it, and what follows.
+// Chooses by the list of nodes (options->only): ALLOW for those on it, FOLLOW for operators that follow, else DENY.
 static void choose_from_list(const dq_amp_options *options, const dq_node *node, const dq_operator *row,
                              dq_amp_node *entry) {
   const char *label = node->name[0] || !node->outputs[0] ? node->name : node->outputs[0]->name;
@@ -133,7 +133,7 @@ static bool is_neutral(const dq_amp_job *job, const dq_node *node) {
   return true;
 }
 
-// Behind an operator that nobody knows types are not known either, and may be float32.
+// Whether the type of an input is not known, as behind an operator that dq does not know; it may be float32.
 static bool reads_unknown(const dq_amp_job *job, const dq_node *node) {
   for (int i = 0; i < node->input_count; i++)
     if (node->inputs[i] && !job->tensors[node->inputs[i]->index].type) return true;

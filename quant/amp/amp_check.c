@@ -32,7 +32,8 @@ static void watch(check_job *job, const dq_value *value, const char *name, const
   job->ranges[job->count++] = (dq_amp_range){.name = name, .op_type = op_type};
 }
 
-// By name: the conversion folds nodes away, so that positions of the two graphs have nothing to do with each other.
+// Returns, by index of the value, whether a value exists in float16 after the conversion; NULL: there is no memory.
+// Values are looked for by name, because the conversion folds nodes, so that indices differ between the two graphs.
 static const bool *find_half(const dq_graph *graph, const dq_amp_report *report, dq_arena *arena) {
   bool *half = DQ_NEW_ARRAY(arena, graph->value_count, bool);
   for (int i = 0; half && i < report->half_value_count; i++) {

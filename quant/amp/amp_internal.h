@@ -121,8 +121,8 @@ void dq_amp_probe_set(dq_amp_probe *probe, const char *name, const float *elemen
 // Runs the float network on both inputs and stores the largest magnitude of every float32 value in largest[index of the
 // value]; negative: the value did not occur. Statuses as for dq_amp_probe_open.
 dq_status dq_amp_probe_largest(const dq_amp_job *job, double *largest, dq_error *error);
-// After the last step: the SQNR of all outputs in dB, from the mean of the noise-to-signal ratios on both inputs. Where
-// a Softmax or Sigmoid makes an output, its input is compared. NaN: no output can be compared.
+// The SQNR of all outputs in dB, from the mean of the noise-to-signal ratios on both inputs. Is called after the last
+// step. Where a Softmax or Sigmoid makes an output, its input is compared. NaN: no output can be compared.
 double dq_amp_probe_sqnr(const dq_amp_probe *probe);
 
 // ---- amp_rewrite.c ----

@@ -33,8 +33,8 @@ typedef struct layer {
   int64_t groups, outputs, inputs, taps; // of a group
   dq_product product;
   int axis; // channels of the input
-  // For each kind of noise, group and element of a choice: means in the network as it is and in the rounded one, and
-  // variances there.
+  // Means of the inputs in the network as it is (`exact`) and in the rounded one (`mean`), and their variances in the
+  // rounded one, for each kind of noise, group and element of a choice.
   double *exact[DQ_AMP_PROBES], *mean[DQ_AMP_PROBES], *variance[DQ_AMP_PROBES];
   uint16_t *to, *bias_to;
   choice *choices;      // by thread
@@ -191,7 +191,8 @@ static void choose_channel(void *argument, int64_t channel, int thread) {
 
 // ---- Means and variances of an input ----
 
-// Of every element of a choice, group after group; the bias's input is 1. variance may be NULL.
+// Stores mean and variance of the input of every element of a choice, group after group; that of the bias is 1.
+// `variance` may be NULL.
 static void find_moments(const layer *l, const dq_tensor *x, double *mean, double *variance) {
   int64_t outer = 1, inner = 1, channels = x->dims[l->axis];
   for (int d = 0; d < l->axis; d++) outer *= x->dims[d];

@@ -17,7 +17,7 @@ static bool has_bias(const dq_node *node, dq_product *product) {
   return node->outputs[0] && (!bias || (dq_is_float_constant(bias) && bias->constant->rank == 1));
 }
 
-// Without padding. Kernels of one tap need none, whatever auto_pad says.
+// Whether a convolution has no padding. Kernels of one tap need none, whatever auto_pad says.
 static bool reads_inside(const dq_node *node) {
   const dq_tensor *weight = node->inputs[1]->constant;
   const char *rule = dq_node_string(node, "auto_pad", "NOTSET");
@@ -81,7 +81,7 @@ static bool open_sums(channel_sums *sums, int64_t channels, dq_arena *arena) {
   return true;
 }
 
-// Of a picture: the four numbers of each channel, and the elements of a channel.
+// Measures one picture: the four numbers of each channel (open_sums), and the number of elements of a channel.
 static dq_status measure_picture(void *user, int slot, const dq_tensor *tensor, dq_tensor *measured, dq_error *error) {
   channel_sums *sums = &((const watching *)user)->pictures[slot];
   const int64_t channels = sums->channels, numbers = 4 * channels + 1;
@@ -118,8 +118,9 @@ static double spare_of(const channel_sums *sums, int64_t c, double bound) {
   return spare > 0 && sums->high[c] < bound ? spare : 0;
 }
 
-// Of what could be given away, no more than brings every channel below the one that reaches highest then. Whether
-// the range of the value becomes narrower by a share that counts.
+// Stores the amounts that channels give away: no more than brings each of them down to the highest end that is left
+// when every channel gives away all that it could. Returns whether the range of the value becomes narrower by more than
+// 1 %.
 static bool find_amounts(const channel_sums *sums, const dq_value *value, double *amounts) {
   static const double NARROWER = 0.99;
   const dq_node *rectifier = value->producer;

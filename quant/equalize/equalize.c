@@ -104,7 +104,8 @@ dq_equalize_memory *dq_equalize_memory_new(dq_arena *arena) {
   return memory;
 }
 
-// Of one picture: the powers, what dq_value_ends_of writes, the elements of a channel.
+// How many numbers one picture gives: the power of each channel, what dq_value_ends_of writes, and the number of
+// elements of a channel.
 static int64_t numbers_of(const seen *value) { return value->channels + dq_value_ends_numbers(value->channels) + 1; }
 
 // The slot of a value of this name, or the empty one where it belongs.
@@ -216,7 +217,8 @@ static double end_of(const seen *value, const dq_picture_ends *ends, double othe
   return dq_end_with_margin(ends, 1, elements, value->ends.pictures, fmax(0, other));
 }
 
-// With margins: where factors bring the ends of all channels together, every channel may be cut off on other pictures.
+// Computes the extents, which have margins: where factors bring the ends of all channels together, every channel may be
+// cut off on other pictures.
 static void conclude(seen *value) {
   for (int64_t c = 0; value->count && c < value->channels; c++) {
     const dq_picture_ends *high = &value->ends.high[c], *low = &value->ends.low[c];

@@ -53,7 +53,7 @@ static void record_silu(const dq_site_value *result, const dq_channel_extents *e
   }
 }
 
-// Below 0 counts what a rectifier behind the value leaves of it.
+// Adds the extents of a value to the facts of its classes, the low end as far as a rectifier behind it leaves it.
 static void record_value(const dq_site_value *value, const dq_channel_extents *extents, class_facts *facts) {
   bool stored = is_stored(value->value);
   for (int64_t c = 0; c < value->channels; c++) {

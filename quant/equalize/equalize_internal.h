@@ -41,8 +41,9 @@ typedef struct dq_site {
   int value_count, writer_count, reader_count, clip_count, silu_count, argument_count, result_count;
   bool free_readers; // dq_reader_is_free holds for all readers
   bool wide;         // a Clip or Concat is inside, so that the factors depend more on the pictures
-  bool head;         // the only value is the result of a product that only the output head of the network reads; a Mul
-                     // in float restores the value there
+  // The only value is the result of a product that only the output head of the network reads; a Mul in float restores
+  // the value there.
+  bool head;
 } dq_site;
 
 // Finds the sites of one indexed graph, which must not change meanwhile; `tensors` are those of dq_infer. The finder

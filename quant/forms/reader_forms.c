@@ -11,10 +11,10 @@ static bool has_rule(const dq_node *node, dq_quantization rule) {
 
 // ---- What may stand between a node and a pair ----
 
-// Moves in front of a product.
+// What may stand between a pair and the product behind it: moves.
 static bool only_moves(const dq_node *node) { return has_rule(node, DQ_QUANTIZE_SHARE); }
 
-// Behind a product.
+// What may stand between a product and the pair behind it: moves, Relu and Clip.
 static bool moves_or_clamps(const dq_node *node) { return only_moves(node) || has_rule(node, DQ_QUANTIZE_ABSORB); }
 
 // Functions of one value, beside a Softmax.

@@ -23,8 +23,8 @@
 
 #include "lib/document/origin.h"
 
-// In an indexed graph in QDQ form, leaves out every Identity between two pairs of the same scale and zero point, and
-// the second pair, where no value of them is an output. Puts a LeakyRelu of slope 1 behind every product with a float32
+// Leaves out of an indexed graph in QDQ form every Identity between two pairs of the same scale and zero point, and the
+// second pair, where no value of them is an output. Puts a LeakyRelu of slope 1 behind every product with a float32
 // weight that stands between pairs: behind constants added or multiplied and batch normalizations that runtimes fold
 // into the product, in front of Relu, Clip and moves. A MatMul counts where an Add follows it, as ONNX Runtime makes a
 // Gemm of both. Where the graph stays in QDQ form (`stays`), the DequantizeLinear in front of a Pad gets a zero point

@@ -26,7 +26,7 @@ static bool can_try_as_file(const dq_trials *all) {
          (all->evaluator.detects && all->evaluator.what.pictures >= FEWEST);
 }
 
-// From here on trials have the ranges of all pictures, which are kept for the file.
+// Begins again with the best setting: trials now have the ranges of all pictures, which are stored for the file.
 static dq_status begin_as_file(dq_trials *all) {
   dq_int8_job *job = all->job;
   const dq_int8_setting setting = job->setting;

@@ -85,7 +85,8 @@ static bool will_need_means(const dq_int8_job *job) {
   return job->in->options->bias_correction != DQ_CHOOSE_OFF && !job->observed->means.count && !job->permuted_count;
 }
 
-// Before anything is equalized, channels are seen in the runs of the first trial, unless they have another order there.
+// Lets the runs of the first trial, before anything is equalized, also observe the channels of the values that may be
+// equalized, unless channels have another order there. sites->count is 0 where nothing is observed.
 static dq_status watch_sites(const dq_int8_job *job, const dq_observation *what, dq_listener *sites) {
   const dq_int8_setting *setting = &job->setting;
   bool early = job->sites && what->data == job->in_turns && what->pictures <= job->factor_pictures;

@@ -200,7 +200,7 @@ static dq_status quantize_weights(dq_int8_job *job, dq_node *node, const dq_para
   DQ_TRY(store_weight(job, weight, &result, all, &stored));
   node->inputs[1] = dequantized(job, weight->name, node, &stored, axis);
   if (!node->inputs[1]) return no_memory(job);
-  if (!job->setting.adaptive) dq_private_constant_release(job->graph, weight); // which compares with it
+  if (!job->setting.adaptive) dq_private_constant_release(job->graph, weight); // else dq_int8_round reads the weight
   return bias ? quantize_bias(job, node, corrected, input->scale, &result, bias->name) : DQ_OK;
 }
 

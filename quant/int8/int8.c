@@ -105,7 +105,7 @@ static dq_status apply(dq_graph *graph, dq_data *data, const dq_int8_options *op
   return status;
 }
 
-// What trials decided and calibration took, told of the network that began with it.
+// Copies the gains of trials, and what calibration took, from the report whose decisions the conversion started with.
 static void copy_decisions(dq_int8_report *report, const dq_int8_report *from) {
   if (!report->pictures) report->pictures = from->pictures;
   if (report->calibration_bytes < from->calibration_bytes) report->calibration_bytes = from->calibration_bytes;

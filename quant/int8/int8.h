@@ -86,22 +86,23 @@ typedef struct dq_int8_report {
   double equalize_gain;
   bool bias_corrected;
   double bias_correction_gain;
-  // On pictures that decided nothing, with ranges of others (quant/int8/cross_fit.c); count 0: there is none. With a
-  // precision for each layer: count 0, until the caller measures it.
+  // The verdict on pictures that decided nothing, with ranges of others (quant/int8/cross_fit.c). Count 0: there is
+  // none; with a precision for each layer the caller has to measure it.
   dq_verdict verdict;
   // The ranges, as `table`, of the network that the pictures judged which decide settings, and of the one that others
   // judge (dq_swapped_data); count 0: there was none.
   dq_calibration_table judged, swapped;
-  // Of a trial with the ranges of the file on the pictures that judge, which gave ranges too; count 0: there was none.
-  // It comes closer to what the file loses on other pictures: ranges of half of the pictures lose more.
+  // The verdict of a trial with the ranges of the file on the pictures that judge, which gave ranges too; count 0:
+  // there was none. This verdict comes closer to what the file loses on other pictures: ranges of half of the pictures
+  // lose more.
   dq_verdict as_file;
   double pairs_cost; // dB that safe pairs in the chosen layers lose; NAN: there was no trial
   int searched;      // values whose range comes from range search (quant/int8/range_search.c)
   double range_search_gain;
   int exact_sums; // sums without rounding (quant/numeric/common_scale.h)
   double exact_sums_gain;
-  // Of the multiply-accumulates and of the elements of the weights of all products those in float, 0 to 1; NAN: not
-  // counted (dq_convert_int8).
+  // The shares in float of the multiply-accumulates and of the elements of the weights of all products, 0 to 1; NAN:
+  // not counted (dq_convert_int8).
   double float_macs, float_weights;
   int rounded;                // layers with adaptive rounding
   double rounding_gain;       // on pictures that were not used for rounding

@@ -16,14 +16,14 @@ typedef struct dq_int8_files {
   uint64_t data_hash;                        // set likewise: of the data; without data, as use_table has it
 } dq_int8_files;
 
-// To be called before quantization. Hashes the data (NULL: none), which reads all of it, when a table is read or
-// written. Reads use_table and sets options->table, which points into *files, and options->method to the method that
+// Is called before quantization. Hashes the data (NULL: none), which reads all of it, when a table is read or written.
+// Reads use_table and sets options->table, which points into *files, and options->method to the method that
 // the table names. DQ_BAD_INPUT: the table is broken, or of another model or other data; DQ_SYSTEM: a file cannot be
 // read.
 dq_status dq_int8_files_read(dq_int8_files *files, const dq_graph *graph, dq_data *data, dq_int8_options *options,
                              dq_arena *arena, dq_error *error);
 
-// To be called after quantization. Stores the hash of the data in report->table and writes the files that *files names;
+// Is called after quantization. Stores the hash of the data in report->table and writes the files that *files names;
 // a table only when something was quantized. The arena takes temporary tables. DQ_SYSTEM: a file cannot be written;
 // also statuses of dq_calibration_table_export.
 dq_status dq_int8_files_write(const dq_int8_files *files, dq_int8_report *report, dq_arena *arena, dq_error *error);

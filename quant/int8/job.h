@@ -86,7 +86,7 @@ typedef struct dq_int8_job {
   // The pictures in the order of trials (dq_trial_data), opened by dq_int8_choose and freed with the job; NULL: there
   // were no trials.
   dq_data *in_turns;
-  // Of `in_turns` the factors of channels come from the first factor_pictures. `sites` has what was seen of the
+  // The factors of channels come from the first factor_pictures of `in_turns`. `sites` has what was observed of the
   // channels of all values that may be equalized, so that the conversion after the trials observes the other pictures
   // only.
   int64_t factor_pictures;

@@ -87,7 +87,7 @@ static bool is_target(const dq_int8_job *job, int v) {
   return choice->quantized && choice->shares == v && !choice->constant && !levelled && !ends_in_function(job, v);
 }
 
-// Without a calibration the targets have no ranges.
+// Lists the values whose ranges are searched. `calibration` NULL: they get no candidates for ranges.
 static dq_status list_targets(search *s, const dq_calibration *calibration) {
   const dq_int8_job *job = s->job;
   s->targets = DQ_NEW_ARRAY(job->arena, job->value_count, target);
@@ -266,7 +266,7 @@ static void set_range(dq_value_choice *choice, dq_range_pair range, const dq_cal
   choice->clipped = dq_histogram_clipped(&calibration->histograms[choice->slot], range);
 }
 
-// As an earlier trial found them.
+// Sets the ranges that an earlier trial found; `known` has one for each histogram of the calibration.
 static void apply_known(dq_int8_job *job, const dq_range_pair *known, const dq_calibration *calibration) {
   for (int v = 0; v < job->value_count; v++)
     if (job->choices[v].slot >= 0) set_range(&job->choices[v], known[job->choices[v].slot], calibration);
@@ -319,7 +319,8 @@ static dq_status add_noises(search *s, const double *mine, int64_t pictures) {
   return DQ_OK;
 }
 
-// Of `count` pictures among all those in question the ones from `first` to end - 1, of which each process runs a part.
+// Tries the ranges on the pictures `first` to end - 1 of the `count` that are evenly spread over all those in question.
+// Each process runs a part of them.
 static dq_status try_pictures(search *s, int64_t first, int64_t end, int64_t count) {
   const dq_int8_job *job = s->job;
   const dq_processes *processes = dq_processes_of(job->in->context);

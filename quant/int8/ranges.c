@@ -30,7 +30,8 @@ static bool is_never_negative(const dq_value *value) {
   return (dq_clamp_of(node, &low, &high) && low >= 0) || (row && row->range[0] >= 0 && row->range[1] > 0);
 }
 
-// From what is given, else from the histogram.
+// Chooses the range of an activation: that of the given table, else that of the input grid where the value has one,
+// else the one that the method makes of the histogram.
 static dq_status choose_range(const dq_int8_job *job, dq_value_choice *choice, const dq_value *value,
                               const dq_calibration *calibration) {
   const dq_calibration_table_range *entry = dq_int8_given_range(job, value->index);

@@ -339,7 +339,7 @@ static dq_status keep_best(rounder ways[WAYS]) {
   return DQ_OK;
 }
 
-// As a table says.
+// Rounds the weights as a calibration table says.
 static dq_status replay(dq_int8_job *job, const dq_rounding *rounding) {
   for (int l = 0; l < job->rounding.count; l++) {
     const dq_rounding_layer *layer = &job->rounding.layers[l];

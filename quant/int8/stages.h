@@ -39,7 +39,7 @@ dq_status dq_trial_data(dq_data **view, dq_data *data, int64_t pictures, dq_erro
 int64_t dq_swapped_pictures(int64_t pictures);
 // Writes to order[pictures] the order in which these come last, spread evenly: those that judge trials come first.
 void dq_swapped_order(int64_t *order, int64_t pictures);
-// As dq_trial_data, in that order.
+// Does what dq_trial_data does, in the order of dq_swapped_order.
 dq_status dq_swapped_data(dq_data **view, dq_data *data, int64_t pictures, dq_error *error);
 
 // Fills job->setting: from the options, from job->in->given, and for the rest from trials on copies of the prepared

@@ -33,7 +33,8 @@ typedef struct dq_trials {
   // [2]: with the best setting so far, and with one that is tried; job->of_file while as_file, else of_trials
   dq_observed *observed;
   dq_observed of_trials[2];
-  // Of the last trial of another equalization that was not taken, since when the best setting is the same; NULL: none.
+  // The factors of the last trial of another equalization that was not taken, since when no other equalization was
+  // taken; NULL: none.
   const dq_equalization *rejected;
 } dq_trials;
 

@@ -114,7 +114,8 @@ dq_status dq_mix_search(dq_graph **answer, const dq_graph *graph, dq_mix_report 
                                 .error = error};
   search.quiet.message = NULL, search.quiet.progress = NULL;
   dq_status status = course(&search);
-  // As dq-int8 makes it from the precisions: what another form measured may differ in the last digits.
+  // The answer has the ranges that dq-int8 measures for the same precisions; those that another form measured may
+  // differ in the last digits.
   search.maker.whole.table = search.own;
   if (status == DQ_OK && !report->noisy)
     status = dq_mix_make(&search.maker, &report->points[report->answer].map, answer, &report->int8, error);

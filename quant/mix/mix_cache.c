@@ -23,7 +23,7 @@ typedef struct cache_key {
   char settings[128];
 } cache_key;
 
-// Of the choices that steps of plans have by wisdom: another one gives other times.
+// Hashes the choices that steps of plans have by wisdom: another choice gives other times.
 static uint64_t hash_of_wisdom(const dq_wisdom *wisdom) {
   uint64_t hash = 0;
   for (int i = 0; wisdom && i < dq_wisdom_count(wisdom); i++) {

@@ -91,7 +91,8 @@ static dq_status open_turns(turns *t) {
   return DQ_OK;
 }
 
-// Behind a run that does not count, so that caches hold what they do when the form runs alone, not what others left.
+// Times a run behind one that does not count, so that caches hold what they do when the form runs alone, not what other
+// forms left.
 static dq_status run_form(turns *t, int f, bool timing, double *seconds) {
   dq_plan *plan = t->forms[f].session.plan;
   dq_plan_set_timing(plan, timing);

@@ -18,7 +18,7 @@ typedef struct dq_mix_unit {
 
 typedef struct dq_mix_network {
   const dq_graph *graph;
-  // In the order of a run. The first one stands for the inputs of the network, the last one for its outputs.
+  // The units in the order of a run. The first one stands for the inputs of the network, the last one for its outputs.
   dq_mix_unit *units;
   int unit_count;
   int *unit_of;         // [node_count of the graph]; -1: nodes that follow from constants
@@ -44,7 +44,7 @@ dq_status dq_mix_network_open(dq_mix_network *network, const dq_graph *graph, co
                               const dq_shape_request *shapes, const dq_context *context, dq_arena *arena,
                               dq_error *error);
 
-// Of a network of so many units that DQ_MIX_FEW_FORMS forms beside those in float32 are there at a time.
+// A network of many units has no more than DQ_MIX_FEW_FORMS forms in memory at a time, beside those in float32.
 enum { DQ_MIX_FEW_FORMS = 2 };
 bool dq_mix_has_many_units(const dq_mix_network *network);
 // Whether unit `unit` can have the precision: float32 always, other precisions where the unit has layers.

@@ -91,7 +91,7 @@ static dq_status try_units(noise_search *search, int precision, const int *units
   return DQ_OK;
 }
 
-// Of this thread: programs beside this one do not take the time of trials.
+// The processor time of this thread in seconds: other programs do not use up the time of trials.
 static double own_seconds(void) { return (double)dq_thread_nanoseconds() * 1e-9; }
 
 static dq_status measure_trials(noise_search *search, int precision) {
@@ -154,7 +154,8 @@ static dq_status measure_rounding(noise_search *search, int precision) {
   dq_int8_options whole = *search->maker->int8;
   dq_sensitivity found;
   whole.start = &search->maker->whole.table;
-  // Of many units those that make so little noise that halves of the network hide it are left at none.
+  // Layers of a segment of the network with less than LEAST_SHARE of the noise are not measured where there are many
+  // units: the noise of their results counts as 0.
   const double share = dq_mix_has_many_units(search->costs->network) ? LEAST_SHARE : 0;
   const dq_sensitivity_options options = {.int8 = &whole, .ranking = true, .share = share, .pictures = PICTURES};
   DQ_TRY(dq_sensitivity_measure(&found, search->maker->graph, search->options->data, &options, search->context,

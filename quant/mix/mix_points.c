@@ -346,7 +346,8 @@ static bool is_worse(const dq_mix_point *a, const dq_mix_point *b) {
   return as_good && (b->seconds < a->seconds || b->noise < a->noise || b->bytes < a->bytes);
 }
 
-// Within the bounds the faster one is better; else the one that loses less.
+// Whether `a` is better than `b`: a point within the bounds is better than another one; of two within them the faster
+// one is, of two others the one that loses less.
 static bool is_better(const dq_mix_point *a, const dq_mix_point *b) {
   if (a->within != b->within) return a->within;
   if (a->within) return a->seconds < b->seconds;

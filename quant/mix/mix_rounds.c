@@ -75,7 +75,8 @@ static dq_status time_all_pairs(dq_mix_search_state *search, double *once) {
   return status;
 }
 
-// Of pictures of trials, fewer where a run takes longer: what is measured on others says less of them.
+// Measures noises on the pictures of trials, on fewer of them where a run takes longer. Noises on other pictures would
+// say less about the trials.
 static dq_status measure_noises(dq_mix_search_state *search, double once) {
   static const double SLOWEST = 0.02;     // seconds of a run
   enum { SOME = 32, FEW = 8, TIMES = 4 }; // TIMES: that of the measurement of times
@@ -131,8 +132,8 @@ static dq_status find_possible(dq_mix_search_state *search, bool conversions, dq
   return find_choices(search, conversions, front, search->error);
 }
 
-// In equal parts by time and by decibels, of which 25 are told apart: beyond them nothing is lost.
-// Only the front that was found last is there.
+// Finds a front and frees the one that was found before. The place of a point depends in equal parts on its time and on
+// the decibels by which its loss is below the largest one; beyond 25 dB nothing is lost, so that all count as 25.
 static dq_status find_front(dq_mix_search_state *search, bool conversions, chosen_front *chosen) {
   static const double RANGE = 25;
   dq_arena_free(search->of_front);

@@ -27,7 +27,7 @@ bool dq_taps_of(dq_taps *taps, const dq_node *node);
 // read. False also where the weight is not input 1 of the node.
 bool dq_taps_of_weight(dq_taps *taps, const dq_node *node, const dq_tensor *weight);
 
-// In memory the weights of an output channel stand channel by channel, in the sum kernel place by kernel place.
+// The weights of an output channel stand channel by channel in memory, and kernel place by kernel place in the sum.
 // dq_tap_within gives the place in memory of tap `tap` of the sum (both 0 to depth - 1), dq_tap_of the tap at place
 // `within` in memory.
 static inline int64_t dq_tap_within(const dq_taps *taps, int64_t tap) {
@@ -72,9 +72,9 @@ void dq_block_free_range(const dq_block_rule *rule, const int8_t *weights, int64
 // of the squared error for the decrease of the sum, until the block obeys the rule.
 void dq_block_project(const dq_block_rule *rule, const double *wanted, int8_t *weights, int64_t count);
 
-// As dq_quantize_weight, with blocks that all obey the rule. A slice (output channel) whose rounded weights do not obey
-// it gets the scale with the least squared error of the weights after dq_block_project, between the scale of
-// dq_quantize_weight and the one with which rounding to the nearest obeys the rule.
+// Does what dq_quantize_weight does, with blocks that all obey the rule. A slice (output channel) whose rounded weights
+// do not obey it gets the scale with the least squared error of the weights after dq_block_project, between the scale
+// of dq_quantize_weight and the one with which rounding to the nearest obeys the rule.
 dq_status dq_quantize_weight_blocks(const dq_tensor *weight, const dq_taps *taps, int axis, const float *least,
                                     const dq_block_rule *rule, dq_arena *arena, dq_quantized_weight *result,
                                     dq_error *error);

@@ -63,7 +63,7 @@ static dq_status factorize(rounding_state *state, dq_arena *arena, dq_error *err
   return dq_factor_symmetric(n, state->factor, error);
 }
 
-// With more damping where the covariance is not positive definite.
+// Factorizes the covariance, with more damping while it is not positive definite.
 static dq_status factorize_damped(rounding_state *state, dq_arena *arena, dq_error *error) {
   dq_status status = factorize(state, arena, error);
   for (double damping = DAMPING * DAMPING_STEP; status == DQ_BAD_INPUT && damping <= MOST_DAMPING;

@@ -4,7 +4,7 @@
 
 enum { PARTS = 4, AXES = 2, STRIDE = 2 };
 
-// Along height and width, pixel i of a part is pixel start + step i of its source.
+// Pixel i of a part, along height and along width, is pixel start + step i of its source.
 typedef struct view {
   dq_value *source;
   int64_t start[AXES], step[AXES];

@@ -10,9 +10,9 @@ bool dq_read_number(const dq_value *value, double *number);
 
 // Whether the node is an Add, Sub or Mul with a number as its second operand.
 bool dq_applies_number(const dq_node *node);
-// From a node on, over operators with a number whose results nothing else reads: the node whose result the first of
-// them reads, such as a function (NULL: the value is no result of a node that only the next one reads). Of more than
-// eight operators the ninth is returned.
+// The node, such as a function, in front of the operators with a number that stand in a row in front of `node` and
+// whose results nothing else reads; without such operators the node in front of `node`. NULL: what the first of them
+// (or `node`) reads is no result of a node, or others read it too. Of more than eight operators the ninth is returned.
 const dq_node *dq_before_numbers(const dq_node *node);
 // Likewise forwards: the node that reads the result of the last of them, and nothing else does (NULL: there is none).
 const dq_node *dq_behind_numbers(const dq_node *node);

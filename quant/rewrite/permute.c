@@ -32,8 +32,9 @@ static void add_neighbours(const filter_row *row, int i, int from, int end, bool
   }
 }
 
-// To one side of the diagonal or the other. Only a weight above half the limit can be part of such a pair; where both
-// are, the lower channel counts it. A few channels at a time, whose costs stay in the cache over all rows.
+// Adds what pairs of channels lose in the rows to cost[count][count], on one side of the diagonal or the other. A pair
+// loses only where a weight is above half the limit; where both are, the lower channel counts it. A few channels are
+// done at a time, whose costs stay in the cache over all rows.
 static void add_rows(const filter_row *rows, int64_t row_count, int count, double unit, double *cost) {
   enum { CHANNELS = 8 };
   for (int first = 0; first < count; first += CHANNELS)
@@ -53,7 +54,7 @@ static double largest_of(const dq_taps *taps, const float *weights, int64_t outp
   return largest;
 }
 
-// Of one product that reads `count` channels from `first` on, some filters at a time.
+// Adds the costs of one product that reads `count` channels from `first` on, some filters at a time.
 static dq_status add_reader(const dq_node *node, int64_t first, int count, double *cost, dq_error *error) {
   enum { ROOM = 1 << 20 }; // elements
   dq_taps taps;

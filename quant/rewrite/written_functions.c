@@ -103,7 +103,7 @@ static dq_status replace(dq_graph *graph, const product *all, const char *op_typ
   return set ? DQ_OK : dq_fail_memory(error, 0);
 }
 
-// From the last node on, so that the longest form is found first.
+// Looks from the last node backwards, so that the longest form is found first.
 dq_status dq_written_functions_fuse(dq_graph *graph, const dq_context *context, dq_error *error) {
   bool any = false, swish = false;
   for (int n = graph->node_count - 1; n >= 0; n--) {

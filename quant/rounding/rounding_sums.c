@@ -14,7 +14,7 @@ enum { MOST_INPUTS = 4608 }; // of one output; the solver takes some inputs^2 do
 bool dq_rounding_layer_of(dq_rounding_layer *layer, dq_node *node) {
   dq_product p;
   dq_taps taps;
-  // Without an input for a bias there is nothing that takes the means up.
+  // A product without an input for a bias has nothing that takes up the means.
   bool fits = dq_float_product(node, &p) && dq_product_is_plain(&p) && p.at.bias != DQ_NO_INPUT;
   if (!fits || !dq_taps_of(&taps, node)) return false;
   const dq_value *bias = dq_node_input(node, p.at.bias);
@@ -130,7 +130,7 @@ static dq_gemm_parameters product_shape(const samples *set, int64_t rows) {
                               .alpha = 1};
 }
 
-// to += A X^T of the samples, A being so many rows of X or Y, by the kernels whose bits are the same on every machine.
+// Adds A X^T of the samples to `to`; A has `rows` rows, of X or Y. The kernels give the same bits on every machine.
 static void add_products(const samples *set, const workspace *space, const float *a, int64_t rows, double *to) {
   const dq_gemm_parameters shape = product_shape(set, rows);
   dq_gemm_f32(&shape, set->cpu, a, space->x, NULL, space->product, space->scratch, set->pool);

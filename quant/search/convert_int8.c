@@ -68,7 +68,7 @@ static dq_status judge_precision(conversion *c) {
   return status;
 }
 
-// Of what was made, unless trials have judged it.
+// Measures the verdict on the answer, if layers were converted, unless trials have given one and `eval` is NULL.
 static dq_status judge(conversion *c) {
   if (!c->report->quantized && !c->report->halves) return DQ_OK;
   if (c->report->verdict.count && !c->options->eval) return DQ_OK;
@@ -132,8 +132,8 @@ static bool has_bounds(const dq_convert_options *options) {
   return options->bounds.sqnr > -INFINITY || options->bounds.agreement > -INFINITY;
 }
 
-// Until the bounds hold, or all that may be in float is. Bounds that the caller gave are worth multiply-accumulates,
-// unless the caller bounds these too.
+// Leaves layers in float until the bounds hold, or all that may be in float is. For bounds that the caller gave this
+// may be any share of the multiply-accumulates, unless the caller limits it too (max_float_given).
 static dq_status reach_bounds(conversion *c) {
   const double most = c->options->max_float;
   const dq_float_budget budgets[] = {{.nodes = INT_MAX, .macs = most, .bytes = most},

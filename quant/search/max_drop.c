@@ -159,7 +159,7 @@ static dq_status measure_verdict(float_search *search, dq_graph *graph, dq_int8_
   DQ_TRY(dq_float_sides_record(&search->sides, trial->rung, &errors));
   trial->loss = -dq_verdict_sqnr(&trial->verdict);
   trial->gains = gains_enough(search, trial, noise);
-  // With all layers in 8 bits the bounds do not hold: that is what the search is made for.
+  // The bounds do not hold with all layers in 8 bits: the search is made because of that.
   const dq_verdict_bounds *bounds = search->options->bounds;
   trial->within = search->wanted ? trial->gains && !dq_verdict_is_ruinous(&trial->verdict)
                                  : trial->left && dq_verdict_is_enough(&trial->verdict, bounds);
@@ -297,7 +297,8 @@ static dq_status climb_order(float_search *search, bool takes, int *rung) {
   return DQ_OK;
 }
 
-// On the front, below a rung of the order that holds: *rung becomes one of the front where a choice of that holds too.
+// Looks for a choice of the front that holds with fewer multiply-accumulates in float than *rung, a rung of the order
+// that holds. The ladder becomes the front, *rung the rung found on it; where there is no front, both stay.
 static dq_status climb_front(float_search *search, bool takes, int *rung) {
   static const double CLOSE = 0.01; // of all multiply-accumulates: rungs closer than this are not parted
   const dq_float_ladder order = search->ladder;

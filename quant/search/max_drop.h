@@ -29,8 +29,8 @@ typedef struct dq_max_drop_options {
   // and `before` are not read. Trials take ranges from some pictures of `data` and are judged on others, both ways
   // round (quant/search/float_sides.h), and the verdict is cross-fitted. NULL: `drop` is the bound.
   const dq_verdict_bounds *bounds;
-  // With `bounds` and without `wanted`: what may stay in float, [budget_count]; each where nothing within those before
-  // reaches the bounds, which a note reports. Count 0: everything.
+  // What may stay in float, [budget_count], with `bounds` and without `wanted`; each is tried where nothing within
+  // those before it reaches the bounds, which a note reports. Count 0: everything may.
   const dq_float_budget *budgets;
   int budget_count;
   const dq_int8_report *whole; // with `bounds`: the report of the network with all layers in 8 bits

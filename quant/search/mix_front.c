@@ -186,7 +186,8 @@ static void drop_worse(layer *next) {
   next->count = kept;
 }
 
-// Without bytes the labels of a state are descending in loss, so that the last kept one decides.
+// Does what drop_worse does where all labels have the same bytes: what is kept of a state descends in loss, so that the
+// last kept label decides.
 static void drop_worse_in_loss(layer *next) {
   int kept = 0;
   for (int i = 0; i < next->count; i++) {
@@ -224,9 +225,10 @@ static bool same_window(const label *a, const label *b, const window *w) {
   return same_time(a, b, w) && a->cost.bytes / w->bytes == b->cost.bytes / w->bytes;
 }
 
-// Of labels in one window the one with the least loss stays. In the order of by_place those of one window of time stand
-// together, and with one window of bytes for each of these few windows are searched. With `fastest` the first label of
-// each state, which takes least time, stays as well: windows of thousands of units would add up to a large share of it.
+// Keeps the label with the least loss of each window, and returns the number of labels that stay. In the order of
+// by_place those of one window of time stand together, and with one window of bytes for each of these few windows are
+// searched. With `fastest` the first label of each state, which takes least time, stays as well: windows of thousands
+// of units would add up to a large share of it.
 static int thin(layer *next, const window *w, bool fastest) {
   int kept = 0, first = -1;
   for (int i = 0; i < next->count; i++) {
