@@ -48,6 +48,7 @@ struct arrival_run {
   int sender_count, source_count;
   int64_t start, end;
   atomic_int_least64_t due; // the next arrival by rate or trace; INT64_MAX: there is none before the end
+  atomic_bool lasts;        // requests come by rate or trace, if only behind the end, or no network has a sender
   // The lock guards the fields from here on, and the senders.
   pthread_mutex_t lock;
   pthread_cond_t ended;
@@ -56,7 +57,6 @@ struct arrival_run {
   int64_t *turns;                    // by source: requests that took a sample
   int64_t traced;                    // lines of the trace that have arrived
   bool closing;
-  bool lasts;       // requests come by rate or trace, if only behind the end, or no network has a sender
   dq_status status; // the first failure of the load itself
   dq_error error;
 };

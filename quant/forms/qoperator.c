@@ -181,8 +181,7 @@ static void drop_unread(dq_graph *graph) {
   for (int n = 0; n < graph->node_count; n++) {
     dq_node *node = graph->nodes[n];
     const dq_value *output = node->outputs[0];
-    if (dq_node_is(node, "DequantizeLinear") && !output->user_count && !output->is_output)
-      dq_graph_remove_node(graph, node);
+    if (dq_node_is(node, "DequantizeLinear") && !dq_value_is_read(output)) dq_graph_remove_node(graph, node);
   }
 }
 

@@ -48,10 +48,11 @@ static dq_node *second_pair(const dq_node *node) {
   static const char *const names[] = {"Identity", NULL};
   const dq_node *front = dq_node_is_any(node, names) ? node->inputs[0]->producer : NULL;
   dq_node *next = front && dq_node_is_any(front, dequantize) ? dq_only_user(node->outputs[0]) : NULL;
-  if (!next || !dq_node_is_any(next, quantize) || next->outputs[0]->is_output) return NULL;
+  if (!next || !dq_node_is_any(next, quantize) || dq_value_must_stay(next->outputs[0])) return NULL;
   const dq_value *quantized = next->outputs[0];
   for (int u = 0; u < quantized->user_count; u++)
-    if (!dq_node_is_any(quantized->users[u], dequantize) || quantized->users[u]->outputs[0]->is_output) return NULL;
+    if (!dq_node_is_any(quantized->users[u], dequantize) || dq_value_must_stay(quantized->users[u]->outputs[0]))
+      return NULL;
   bool same = next->inputs[1] == front->inputs[1] && dq_node_input(next, 2) == dq_node_input(front, 2);
   return same ? next : NULL;
 }
