@@ -108,8 +108,10 @@ KERNEL_ACTIVATION(Swish, (24), "alpha", 1, NULL, 0, -a *x, dq_exp_f32, exp, x / 
 
 // ---- Relu: signed integers too ----
 
-DQ_EACH_FLOAT(DQ_LOOP1, Relu, x < 0 ? 0 : x)
-DQ_EACH_SIGNED(DQ_LOOP1, Relu, x < 0 ? 0 : x)
+#define RELU x < 0.0f ? 0.0f : x
+#define INTEGER_RELU x < 0 ? 0 : x
+DQ_EACH_FLOAT(DQ_LOOP1, Relu, RELU)
+DQ_EACH_SIGNED(DQ_LOOP1, Relu, INTEGER_RELU)
 static dq_loop *const loops_Relu[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY, Relu)
                                                        DQ_EACH_SIGNED(DQ_LOOP_ENTRY, Relu)};
 DQ_RUN_LOOPS(Relu, DQ_GRAIN)
@@ -119,9 +121,9 @@ static bool clamp_Relu(const dq_node *node, float *low, float *high) {
   return true;
 }
 ROW(Relu, (1, 6, 13, 14), (1, 1), DQ_TYPES_FLOAT | DQ_TYPES_SIGNED, DQ_QUANTIZE_ABSORB, dq_infer_same,
-    dq_consumed_inputs, DQ_OP_UNIFORM | DQ_OP_HOMOGENEOUS, .formula = "x < 0.0f ? 0.0f : x",
-    .integer_formula = "x < 0 ? 0 : x", .clamp = clamp_Relu, .gradient = dq_gradient_clamp, .bound = DQ_BOUND_SQUEEZE,
-    .range = {0, INFINITY})
+    dq_consumed_inputs, DQ_OP_UNIFORM | DQ_OP_HOMOGENEOUS, .formula = DQ_FORMULA(RELU),
+    .integer_formula = DQ_FORMULA(INTEGER_RELU), .clamp = clamp_Relu, .gradient = dq_gradient_clamp,
+    .bound = DQ_BOUND_SQUEEZE, .range = {0, INFINITY})
 
 // ---- Shrink: the bounds are floats for integers too ----
 

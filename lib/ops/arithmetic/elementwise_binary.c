@@ -14,25 +14,24 @@ static const dq_attribute_rule shift_attributes[] = {{"direction", DQ_ATTRIBUTE_
 
 // ---- Arithmetic. Integers wrap modulo 2^bits, so they are computed unsigned. ----
 
-#define ARITHMETIC(NAME, SIGN, FLOAT, INTEGER, QUANTIZATION, TRAITS, ...)                                              \
-  DQ_EACH_FLOAT(DQ_LOOP2_FAST, NAME, FLOAT)                                                                            \
-  DQ_EACH_INTEGER(DQ_LOOP2, NAME, INTEGER)                                                                             \
+#define ARITHMETIC(NAME, SIGN, QUANTIZATION, TRAITS, ...)                                                              \
+  DQ_EACH_FLOAT(DQ_LOOP2_FAST, NAME, x SIGN y)                                                                         \
+  DQ_EACH_INTEGER(DQ_LOOP2, NAME, (uint64_t)x SIGN(uint64_t) y)                                                        \
   static dq_loop *const loops_##NAME[DQ_LOOP_TYPES] = {DQ_EACH_NUMBER(DQ_LOOP_ENTRY, NAME)};                           \
   DQ_RUN_LOOPS(NAME, DQ_GRAIN)                                                                                         \
   ROW(NAME, (7, 13, 14), DQ_TYPES_NUMBER, NULL, dq_infer_binary, DQ_FOLLOW, QUANTIZATION,                              \
       DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE | (TRAITS), .integer_form = DQ_FORM_PAIR,                        \
-      .bound = DQ_BOUND_COMBINE, .emit = dq_emit_formula, .formula = "x " SIGN " y",                                   \
-      .integer_formula = "(uint64_t)x " SIGN " (uint64_t)y", __VA_ARGS__)
+      .bound = DQ_BOUND_COMBINE, .emit = dq_emit_formula, .formula = "x " #SIGN " y",                                  \
+      .integer_formula = "(uint64_t)x " #SIGN " (uint64_t)y", __VA_ARGS__)
 
 // Truncating division; what C leaves undefined is 0 (by zero) and wraps (most negative by -1).
 #define DIVIDE_SIGNED(NAME, symbol, type)                                                                              \
   DQ_LOOP2(NAME, y == 0 ? 0 : y == -1 ? (element)(0u - (uint64_t)x) : x / y, symbol, type)
 #define DIVIDE_UNSIGNED(NAME, symbol, type) DQ_LOOP2(NAME, y == 0 ? 0 : x / y, symbol, type)
 
-ARITHMETIC(Add, "+", x + y, (uint64_t)x + (uint64_t)y, DQ_QUANTIZE_COMBINE, DQ_OP_ADDS, .gradient = dq_gradient_add,
-           .trained = 1 << 0 | 1 << 1)
-ARITHMETIC(Sub, "-", x - y, (uint64_t)x - (uint64_t)y, DQ_QUANTIZE_NOT, 0, .gradient = dq_gradient_sub)
-ARITHMETIC(Mul, "*", x *y, (uint64_t)x *(uint64_t)y, DQ_QUANTIZE_COMBINE, 0, .gradient = dq_gradient_mul)
+ARITHMETIC(Add, +, DQ_QUANTIZE_COMBINE, DQ_OP_ADDS, .gradient = dq_gradient_add, .trained = 1 << 0 | 1 << 1)
+ARITHMETIC(Sub, -, DQ_QUANTIZE_NOT, 0, .gradient = dq_gradient_sub)
+ARITHMETIC(Mul, *, DQ_QUANTIZE_COMBINE, 0, .gradient = dq_gradient_mul)
 
 DQ_EACH_FLOAT(DQ_LOOP2_FAST, Div, x / y)
 DQ_EACH_SIGNED(DIVIDE_SIGNED, Div)
@@ -89,16 +88,16 @@ ROW(Mod, (10, 13, 28), DQ_TYPES_NUMBER, fmod_attributes, dq_infer_binary, DQ_DEN
 
 // ---- Bits ----
 
-#define BITS(NAME, SIGN, EXPRESSION)                                                                                   \
-  DQ_EACH_INTEGER(DQ_LOOP2, NAME, EXPRESSION)                                                                          \
+#define BITS(NAME, SIGN)                                                                                               \
+  DQ_EACH_INTEGER(DQ_LOOP2, NAME, x SIGN y)                                                                            \
   static dq_loop *const loops_##NAME[DQ_LOOP_TYPES] = {DQ_EACH_INTEGER(DQ_LOOP_ENTRY, NAME)};                          \
   DQ_RUN_LOOPS(NAME, DQ_GRAIN)                                                                                         \
   ROW(NAME, (18), DQ_TYPES_INTEGER, NULL, dq_infer_binary, DQ_FOLLOW, DQ_QUANTIZE_NOT, DQ_OP_IN_PLACE,                 \
-      .emit = dq_emit_formula, .integer_formula = "x " SIGN " y")
+      .emit = dq_emit_formula, .integer_formula = "x " #SIGN " y")
 
-BITS(BitwiseAnd, "&", x &y)
-BITS(BitwiseOr, "|", x | y)
-BITS(BitwiseXor, "^", x ^ y)
+BITS(BitwiseAnd, &)
+BITS(BitwiseOr, |)
+BITS(BitwiseXor, ^)
 
 // Shifting out all bits, or by less than none, gives 0, or -1 of a negative number to the right.
 #define SHIFT(x, operation, y) ((y) < 8 * sizeof(x) ? (uint64_t)(x)operation(y) : 0)
@@ -131,34 +130,35 @@ ROW(BitShift, (11, 28), DQ_TYPES_INTEGER, shift_attributes, dq_infer_binary, DQ_
 
 // ---- Logic ----
 
-#define LOGIC(NAME, FORMULA, EXPRESSION)                                                                               \
+#define LOGIC(NAME, EXPRESSION)                                                                                        \
   DQ_LOOP2(NAME, EXPRESSION, BOOL, uint8_t)                                                                            \
   static dq_loop *const loops_##NAME[DQ_LOOP_TYPES] = {[DQ_BOOL] = NAME##_BOOL};                                       \
   DQ_RUN_LOOPS(NAME, DQ_GRAIN)                                                                                         \
   ROW(NAME, (7), DQ_BIT(DQ_BOOL), NULL, dq_infer_comparison, DQ_FOLLOW, DQ_QUANTIZE_NOT, DQ_OP_IN_PLACE,               \
-      .emit = dq_emit_formula, .integer_formula = FORMULA)
+      .emit = dq_emit_formula, .integer_formula = #EXPRESSION)
 
-LOGIC(And, "x != 0 && y != 0", x &&y)
-LOGIC(Or, "x != 0 || y != 0", x || y)
-LOGIC(Xor, "(x != 0) != (y != 0)", !x != !y)
+LOGIC(And, x != 0 && y != 0)
+LOGIC(Or, x != 0 || y != 0)
+LOGIC(Xor, (x != 0) != (y != 0))
 
 // ---- Comparison ----
 
-#define COMPARISON(NAME, VERSIONS, EXPRESSION, SIGN)                                                                   \
-  DQ_EACH_NUMBER(DQ_LOOP2_TO, uint8_t, NAME, EXPRESSION)                                                               \
+#define COMPARISON(NAME, VERSIONS, SIGN)                                                                               \
+  DQ_EACH_NUMBER(DQ_LOOP2_TO, uint8_t, NAME, x SIGN y)                                                                 \
   static dq_loop *const loops_##NAME[DQ_LOOP_TYPES] = {DQ_EACH_NUMBER(DQ_LOOP_ENTRY, NAME)};                           \
   DQ_RUN_LOOPS(NAME, DQ_GRAIN)                                                                                         \
   ROW(NAME, VERSIONS, DQ_TYPES_NUMBER, NULL, dq_infer_comparison, DQ_FOLLOW, DQ_QUANTIZE_NOT, DQ_OP_HALF,              \
-      .emit = dq_emit_formula, .formula = "x " SIGN " y", .integer_formula = "x " SIGN " y")
+      .emit = dq_emit_formula, .formula = "x " #SIGN " y", .integer_formula = "x " #SIGN " y")
 
-COMPARISON(Less, (7, 9, 13), x < y, "<")
-COMPARISON(Greater, (7, 9, 13), x > y, ">")
-COMPARISON(LessOrEqual, (12, 16), x <= y, "<=")
-COMPARISON(GreaterOrEqual, (12, 16), x >= y, ">=")
+COMPARISON(Less, (7, 9, 13), <)
+COMPARISON(Greater, (7, 9, 13), >)
+COMPARISON(LessOrEqual, (12, 16), <=)
+COMPARISON(GreaterOrEqual, (12, 16), >=)
 
-DQ_EACH_NUMBER(DQ_LOOP2_TO, uint8_t, Equal, x == y)
+#define EQUAL x == y
+DQ_EACH_NUMBER(DQ_LOOP2_TO, uint8_t, Equal, EQUAL)
 DQ_LOOP2(Equal, !x == !y, BOOL, uint8_t)
 static dq_loop *const loops_Equal[DQ_LOOP_TYPES] = {DQ_EACH_NUMBER(DQ_LOOP_ENTRY, Equal)[DQ_BOOL] = Equal_BOOL};
 DQ_RUN_LOOPS(Equal, DQ_GRAIN)
 ROW(Equal, (7, 11, 13, 19), DQ_TYPES_ALL, NULL, dq_infer_comparison, DQ_FOLLOW, DQ_QUANTIZE_NOT, DQ_OP_HALF,
-    .emit = dq_emit_formula, .formula = "x == y", .integer_formula = "x == y")
+    .emit = dq_emit_formula, .formula = DQ_FORMULA(EQUAL), .integer_formula = DQ_FORMULA(EQUAL))

@@ -5,7 +5,19 @@
 #include "lib/ops/emit/emit.h"
 #include "lib/ops/gradient/gradient.h"
 
-#include <tgmath.h> // floor, sin and so on in the type of x
+#include <tgmath.h> // sinh and so on in the type of x
+
+// Expressions of loops are the formulas of emitted C as well, which name the functions of float32; in loops each is the
+// function of the type of x.
+#define TYPED(NAME, x) _Generic((x), float : (NAME##f), default : (NAME))(x)
+#define ceilf(x) TYPED(ceil, x)
+#define cosf(x) TYPED(cos, x)
+#define fabsf(x) TYPED(fabs, x)
+#define floorf(x) TYPED(floor, x)
+#define logf(x) TYPED(log, x)
+#define nearbyintf(x) TYPED(nearbyint, x)
+#define sinf(x) TYPED(sin, x)
+#define sqrtf(x) TYPED(sqrt, x)
 
 #define ROW(NAME, VERSIONS, TYPES, COLOUR, INFER, ATTRIBUTES, ...)                                                     \
   DQ_ELEMENTWISE_ROW(NAME, VERSIONS, (1, 1), TYPES, ATTRIBUTES, INFER, .category = COLOUR,                             \
@@ -14,7 +26,7 @@
 // An operator on floats only.
 #define FLOAT_FUNCTION(NAME, VERSIONS, COLOUR, GRAIN, EXPRESSION, ...)                                                 \
   DQ_EACH_FLOAT(DQ_LOOP1, NAME, EXPRESSION)                                                                            \
-  LOOPED(NAME, VERSIONS, COLOUR, GRAIN, __VA_ARGS__)
+  LOOPED(NAME, VERSIONS, COLOUR, GRAIN, .emit = dq_emit_formula, .formula = #EXPRESSION, __VA_ARGS__)
 // The same with loops NAME_F32 and NAME_F64 written already.
 #define LOOPED(NAME, VERSIONS, COLOUR, GRAIN, ...)                                                                     \
   static dq_loop *const loops_##NAME[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY, NAME)};                            \
@@ -29,31 +41,28 @@
   LOOPED(NAME, VERSIONS, DQ_DENY, DQ_GRAIN_FUNCTION, .emit = dq_emit_formula, .formula = "dq_" #FUNCTION "_one(x)",    \
          .bound = DQ_BOUND_UNKNOWN)
 
-FLOAT_FUNCTION(Ceil, (1, 6, 13), DQ_FOLLOW, DQ_GRAIN, ceil(x), .emit = dq_emit_formula, .formula = "ceilf(x)",
-               .integer_form = DQ_FORM_FUNCTION, .bound = DQ_BOUND_UNKNOWN)
-FLOAT_FUNCTION(Floor, (1, 6, 13), DQ_FOLLOW, DQ_GRAIN, floor(x), .emit = dq_emit_formula, .formula = "floorf(x)",
-               .integer_form = DQ_FORM_FUNCTION, .bound = DQ_BOUND_UNKNOWN)
-FLOAT_FUNCTION(Round, (11, 22), DQ_FOLLOW, DQ_GRAIN, nearbyint(x), .emit = dq_emit_formula, .formula = "nearbyintf(x)",
-               .integer_form = DQ_FORM_FUNCTION,
+FLOAT_FUNCTION(Ceil, (1, 6, 13), DQ_FOLLOW, DQ_GRAIN, ceilf(x), .integer_form = DQ_FORM_FUNCTION,
+               .bound = DQ_BOUND_UNKNOWN)
+FLOAT_FUNCTION(Floor, (1, 6, 13), DQ_FOLLOW, DQ_GRAIN, floorf(x), .integer_form = DQ_FORM_FUNCTION,
+               .bound = DQ_BOUND_UNKNOWN)
+FLOAT_FUNCTION(Round, (11, 22), DQ_FOLLOW, DQ_GRAIN, nearbyintf(x), .integer_form = DQ_FORM_FUNCTION,
                .bound = DQ_BOUND_UNKNOWN) // ties to even
-FLOAT_FUNCTION(Sqrt, (1, 6, 13), DQ_FOLLOW, DQ_GRAIN, sqrt(x), .emit = dq_emit_formula, .formula = "sqrtf(x)",
-               .integer_form = DQ_FORM_FUNCTION, .bound = DQ_BOUND_UNKNOWN)
-FLOAT_FUNCTION(Reciprocal, (1, 6, 13), DQ_DENY, DQ_GRAIN, 1 / x, .emit = dq_emit_formula, .formula = "1.0f / x",
-               .integer_form = DQ_FORM_FUNCTION, .bound = DQ_BOUND_UNKNOWN)
+FLOAT_FUNCTION(Sqrt, (1, 6, 13), DQ_FOLLOW, DQ_GRAIN, sqrtf(x), .integer_form = DQ_FORM_FUNCTION,
+               .bound = DQ_BOUND_UNKNOWN)
+FLOAT_FUNCTION(Reciprocal, (1, 6, 13), DQ_DENY, DQ_GRAIN, 1.0f / x, .integer_form = DQ_FORM_FUNCTION,
+               .bound = DQ_BOUND_UNKNOWN)
 DQ_KERNEL_LOOP(Exp_F32, dq_exp_f32)
 DQ_LOOP1(Exp, exp(x), F64, double)
 LOOPED(Exp, (1, 6, 13), DQ_DENY, DQ_GRAIN, .emit = dq_emit_formula, .formula = "dq_exp_one(x)",
        .integer_form = DQ_FORM_FUNCTION, .bound = DQ_BOUND_UNKNOWN)
-FLOAT_FUNCTION(Log, (1, 6, 13), DQ_DENY, DQ_GRAIN_FUNCTION, log(x), .emit = dq_emit_formula, .formula = "logf(x)",
-               .integer_form = DQ_FORM_FUNCTION, .bound = DQ_BOUND_UNKNOWN)
+FLOAT_FUNCTION(Log, (1, 6, 13), DQ_DENY, DQ_GRAIN_FUNCTION, logf(x), .integer_form = DQ_FORM_FUNCTION,
+               .bound = DQ_BOUND_UNKNOWN)
 DQ_KERNEL_LOOP(Erf_F32, dq_erf_f32)
 DQ_LOOP1(Erf, erf(x), F64, double)
 LOOPED(Erf, (9, 13), DQ_DENY, DQ_GRAIN_FUNCTION, .emit = dq_emit_formula, .formula = "dq_erf_one(x)",
        .integer_form = DQ_FORM_FUNCTION, .bound = DQ_BOUND_SQUEEZE, .range = {-1, 1})
-FLOAT_FUNCTION(Sin, (7, 22), DQ_DENY, DQ_GRAIN_FUNCTION, sin(x), .emit = dq_emit_formula, .formula = "sinf(x)",
-               .bound = DQ_BOUND_UNKNOWN)
-FLOAT_FUNCTION(Cos, (7, 22), DQ_DENY, DQ_GRAIN_FUNCTION, cos(x), .emit = dq_emit_formula, .formula = "cosf(x)",
-               .bound = DQ_BOUND_UNKNOWN)
+FLOAT_FUNCTION(Sin, (7, 22), DQ_DENY, DQ_GRAIN_FUNCTION, sinf(x), .bound = DQ_BOUND_UNKNOWN)
+FLOAT_FUNCTION(Cos, (7, 22), DQ_DENY, DQ_GRAIN_FUNCTION, cosf(x), .bound = DQ_BOUND_UNKNOWN)
 WIDE_FUNCTION(Tan, (7, 22), tan)
 WIDE_FUNCTION(Asin, (7, 22), asin)
 WIDE_FUNCTION(Acos, (7, 22), acos)
@@ -71,7 +80,7 @@ WIDE_FUNCTION(Atanh, (9, 22), atanh)
 #define ABS_SIGNED(NAME, symbol, type) DQ_LOOP1(NAME, x < 0 ? NEGATED(type) : x, symbol, type)
 #define NEG_SIGNED(NAME, symbol, type) DQ_LOOP1(NAME, NEGATED(type), symbol, type)
 
-DQ_EACH_FLOAT(DQ_LOOP1, Abs, fabs(x))
+DQ_EACH_FLOAT(DQ_LOOP1, Abs, fabsf(x))
 DQ_EACH_SIGNED(ABS_SIGNED, Abs)
 DQ_EACH_UNSIGNED(DQ_LOOP1, Abs, x)
 static dq_loop *const loops_Abs[DQ_LOOP_TYPES] = {DQ_EACH_NUMBER(DQ_LOOP_ENTRY, Abs)};
@@ -89,16 +98,18 @@ ROW(Neg, (1, 6, 13), DQ_TYPES_FLOAT | DQ_TYPES_SIGNED, DQ_FOLLOW, dq_infer_same,
     DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE | DQ_OP_UNIFORM, .emit = dq_emit_formula, .formula = "-x",
     .gradient = dq_gradient_neg, .integer_formula = "0u - (uint64_t)x", .integer_form = DQ_FORM_FUNCTION)
 
-DQ_EACH_FLOAT(DQ_LOOP1, Sign, x > 0 ? 1 : x < 0 ? -1 : x == 0 ? 0 : x)
-DQ_EACH_SIGNED(DQ_LOOP1, Sign, (x > 0) - (x < 0))
-DQ_EACH_UNSIGNED(DQ_LOOP1, Sign, x != 0)
+#define SIGN x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : x == 0.0f ? 0.0f : x
+#define INTEGER_SIGN x > 0 ? 1 : x < 0 ? -1 : 0
+#define NATURAL_SIGN x != 0
+DQ_EACH_FLOAT(DQ_LOOP1, Sign, SIGN)
+DQ_EACH_SIGNED(DQ_LOOP1, Sign, INTEGER_SIGN)
+DQ_EACH_UNSIGNED(DQ_LOOP1, Sign, NATURAL_SIGN)
 static dq_loop *const loops_Sign[DQ_LOOP_TYPES] = {DQ_EACH_NUMBER(DQ_LOOP_ENTRY, Sign)};
 DQ_RUN_LOOPS(Sign, DQ_GRAIN)
 ROW(Sign, (9, 13), DQ_TYPES_NUMBER, DQ_FOLLOW, dq_infer_same, NULL,
     DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE | DQ_OP_UNIFORM, .emit = dq_emit_formula,
-    .formula = "x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : x == 0.0f ? 0.0f : x",
-    .integer_formula = "x > 0 ? 1 : x < 0 ? -1 : 0", .natural_formula = "x != 0", .bound = DQ_BOUND_SQUEEZE,
-    .range = {-1, 1})
+    .formula = DQ_FORMULA(SIGN), .integer_formula = DQ_FORMULA(INTEGER_SIGN),
+    .natural_formula = DQ_FORMULA(NATURAL_SIGN), .bound = DQ_BOUND_SQUEEZE, .range = {-1, 1})
 
 DQ_EACH_INTEGER(DQ_LOOP1, BitwiseNot, ~x)
 static dq_loop *const loops_BitwiseNot[DQ_LOOP_TYPES] = {DQ_EACH_INTEGER(DQ_LOOP_ENTRY, BitwiseNot)};
@@ -106,19 +117,21 @@ DQ_RUN_LOOPS(BitwiseNot, DQ_GRAIN)
 ROW(BitwiseNot, (18), DQ_TYPES_INTEGER, DQ_FOLLOW, dq_infer_same, NULL, DQ_OP_IN_PLACE, .emit = dq_emit_formula,
     .integer_formula = "~x")
 
-DQ_LOOP1(Not, !x, BOOL, uint8_t)
+#define NOT x == 0
+DQ_LOOP1(Not, NOT, BOOL, uint8_t)
 static dq_loop *const loops_Not[DQ_LOOP_TYPES] = {[DQ_BOOL] = Not_BOOL};
 DQ_RUN_LOOPS(Not, DQ_GRAIN)
 ROW(Not, (1), DQ_BIT(DQ_BOOL), DQ_FOLLOW, dq_infer_same, NULL, DQ_OP_IN_PLACE, .emit = dq_emit_formula,
-    .integer_formula = "x == 0")
+    .integer_formula = DQ_FORMULA(NOT))
 
 // ---- Tests ----
 
-DQ_EACH_FLOAT(DQ_LOOP1_TO, uint8_t, IsNaN, x != x)
+#define NOT_ITSELF x != x
+DQ_EACH_FLOAT(DQ_LOOP1_TO, uint8_t, IsNaN, NOT_ITSELF)
 static dq_loop *const loops_IsNaN[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY, IsNaN)};
 DQ_RUN_LOOPS(IsNaN, DQ_GRAIN)
 ROW(IsNaN, (9, 13, 20), DQ_TYPES_FLOAT, DQ_FOLLOW, dq_infer_comparison, NULL, DQ_OP_HALF, .emit = dq_emit_formula,
-    .formula = "x != x")
+    .formula = DQ_FORMULA(NOT_ITSELF))
 
 static const dq_attribute_rule isinf_attributes[] = {
     {"detect_negative", DQ_ATTRIBUTE_INT, false}, {"detect_positive", DQ_ATTRIBUTE_INT, false}, {0}};

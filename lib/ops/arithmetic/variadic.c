@@ -3,11 +3,16 @@
 #include "lib/ops/emit/emit.h"
 
 // NaN wins over numbers, as in numpy and ONNX Runtime.
-DQ_EACH_FLOAT(DQ_LOOP2_FAST, Max, x > y || x != x ? x : y)
-DQ_EACH_INTEGER(DQ_LOOP2, Max, x > y ? x : y)
-DQ_EACH_FLOAT(DQ_LOOP2_FAST, Min, x < y || x != x ? x : y)
-DQ_EACH_INTEGER(DQ_LOOP2, Min, x < y ? x : y)
-DQ_EACH_FLOAT(DQ_LOOP2_FAST, Sum, x + y)
+#define MAX x > y || x != x ? x : y
+#define INTEGER_MAX x > y ? x : y
+#define MIN x < y || x != x ? x : y
+#define INTEGER_MIN x < y ? x : y
+#define SUM x + y
+DQ_EACH_FLOAT(DQ_LOOP2_FAST, Max, MAX)
+DQ_EACH_INTEGER(DQ_LOOP2, Max, INTEGER_MAX)
+DQ_EACH_FLOAT(DQ_LOOP2_FAST, Min, MIN)
+DQ_EACH_INTEGER(DQ_LOOP2, Min, INTEGER_MIN)
+DQ_EACH_FLOAT(DQ_LOOP2_FAST, Sum, SUM)
 DQ_EACH_FLOAT(DQ_LOOP1, Divide, x / a)
 DQ_EACH_NUMBER(DQ_LOOP2, First, x) // spreads the first input over the output
 static dq_loop *const loops_Max[DQ_LOOP_TYPES] = {DQ_EACH_NUMBER(DQ_LOOP_ENTRY, Max)};
@@ -79,10 +84,10 @@ static dq_status emit_Mean(dq_emission *to) {
                                     __VA_ARGS__};
 
 ROW(Max, (1, 6, 8, 12, 13), DQ_TYPES_NUMBER, DQ_FOLLOW, DQ_QUANTIZE_NOT, DQ_FORM_FUNCTION, DQ_BOUND_COMBINE,
-    .emit = emit_fold, .formula = "x > y || x != x ? x : y", .integer_formula = "x > y ? x : y")
+    .emit = emit_fold, .formula = DQ_FORMULA(MAX), .integer_formula = DQ_FORMULA(INTEGER_MAX))
 ROW(Min, (1, 6, 8, 12, 13), DQ_TYPES_NUMBER, DQ_FOLLOW, DQ_QUANTIZE_NOT, DQ_FORM_FUNCTION, DQ_BOUND_COMBINE,
-    .emit = emit_fold, .formula = "x < y || x != x ? x : y", .integer_formula = "x < y ? x : y")
+    .emit = emit_fold, .formula = DQ_FORMULA(MIN), .integer_formula = DQ_FORMULA(INTEGER_MIN))
 ROW(Sum, (1, 6, 8, 13), DQ_TYPES_FLOAT, DQ_FOLLOW, DQ_QUANTIZE_COMBINE, DQ_FORM_NONE, DQ_BOUND_COMBINE,
-    .emit = emit_fold, .formula = "x + y")
+    .emit = emit_fold, .formula = DQ_FORMULA(SUM))
 ROW(Mean, (1, 6, 8, 13), DQ_TYPES_FLOAT, DQ_DENY, DQ_QUANTIZE_NOT, DQ_FORM_NONE, DQ_BOUND_UNKNOWN, .emit = emit_Mean,
-    .formula = "x + y")
+    .formula = DQ_FORMULA(SUM))

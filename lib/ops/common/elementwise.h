@@ -70,6 +70,10 @@ dq_status dq_infer_unidirectional(dq_op *op);
 
 // ---- Writing loops ----
 
+// An expression of x and y that a macro names, as the text of a formula, so that loop and formula are one.
+#define DQ_FORMULA(...) DQ_FORMULA_TEXT(__VA_ARGS__)
+#define DQ_FORMULA_TEXT(...) #__VA_ARGS__
+
 // X(name, type symbol, C type, rest...) for each type of a class.
 #define DQ_EACH_FLOAT(X, ...) X(__VA_ARGS__, F32, float) X(__VA_ARGS__, F64, double)
 #define DQ_EACH_SIGNED(X, ...)                                                                                         \
