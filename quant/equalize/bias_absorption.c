@@ -17,7 +17,8 @@ static bool has_bias(const dq_node *node, dq_product *product) {
   return node->outputs[0] && (!bias || (dq_is_float_constant(bias) && bias->constant->rank == 1));
 }
 
-// Whether a convolution has no padding. Kernels of one tap need none, whatever auto_pad says.
+// Whether a convolution has no padding: no attribute `pads` but zeros, and no auto_pad that pads, which kernels of one
+// tap do not need.
 static bool reads_inside(const dq_node *node) {
   const dq_tensor *weight = node->inputs[1]->constant;
   const char *rule = dq_node_string(node, "auto_pad", "NOTSET");

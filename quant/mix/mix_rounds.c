@@ -108,7 +108,7 @@ enum { LABELS = 60000, LABELS_WITH_BYTES = 6000 }; // with bytes each label is c
 typedef struct chosen_front {
   dq_mix_front front;
   double *place; // by point: how far it is between the fastest and the one with least noise, 0 to 1
-  int count;     // points up to the least noise that is told apart
+  int count;     // all points of the front
 } chosen_front;
 
 static dq_status find_choices(dq_mix_search_state *search, bool conversions, dq_mix_front *front, dq_error *error) {
