@@ -73,27 +73,28 @@ static void reset_op(const dq_plan *plan, int s, dq_error *error) {
   dq_step *step = &plan->steps[s];
   const int *choice = step->choice.values;
   dq_op *op = &step->op;
-  *op = (dq_op){.context = choice[DQ_KNOB_OF_THREADS] ? &plan->alone : plan->context,
-                .node = from->node,
-                .row = from->row,
-                .version = from->version,
-                .input_count = op->input_count,
-                .inputs = op->inputs,
-                .output_count = op->output_count,
-                .outputs = op->outputs,
-                .algorithm = step->algorithm,
-                .tuning = {choice[DQ_KNOB_OF_ALGORITHM], choice[DQ_KNOB_OF_COLUMNS], choice[DQ_KNOB_OF_DEPTH]},
-                .error = error};
+  *op = (dq_op){
+      .context = choice[DQ_KNOB_OF_THREADS] ? &plan->alone : plan->context,
+      .node = from->node,
+      .row = from->row,
+      .version = from->version,
+      .input_count = op->input_count,
+      .inputs = op->inputs,
+      .output_count = op->output_count,
+      .outputs = op->outputs,
+      .convolution = {.algorithm = step->algorithm,
+                      .tuning = {choice[DQ_KNOB_OF_ALGORITHM], choice[DQ_KNOB_OF_COLUMNS], choice[DQ_KNOB_OF_DEPTH]}},
+      .error = error};
 }
 
 // The last panel of weights of each convolution is multiplied while the first one of the next is prefetched.
 static void link_convolutions(const dq_plan *plan) {
   const void *next = NULL;
   for (int s = plan->step_count - 1; s >= 0; s--) {
-    const dq_op *op = &plan->steps[s].op;
-    if (!op->convolution) continue;
-    dq_conv_set_next(op->convolution, next);
-    next = op->weights;
+    const dq_op_convolution *convolution = &plan->steps[s].op.convolution;
+    if (!convolution->plan) continue;
+    dq_conv_set_next(convolution->plan, next);
+    next = convolution->weights;
   }
 }
 
@@ -128,13 +129,13 @@ static void report_misfits(const dq_plan *plan) {
   int convolutions = 0, misfits = 0;
   for (int s = 0; s < plan->step_count; s++) {
     const dq_op *op = &plan->steps[s].op;
-    convolutions += op->computed_by != NULL;
-    if (!op->misfit) continue;
+    convolutions += op->convolution.computed_by != NULL;
+    if (!op->convolution.misfit) continue;
     if (!plan->steps[s].named) misfits++;
     else
       dq_message(plan->context, DQ_NOTE,
                  "node '%s': the algorithm that was asked for does not fit the convolution, '%s' is used",
-                 op->node->name, op->computed_by);
+                 op->node->name, op->convolution.computed_by);
   }
   if (misfits)
     dq_message(plan->context, DQ_NOTE,

@@ -83,4 +83,4 @@ bool dq_plan_step_integer(const dq_plan *plan, int i) {
   return input && (input->type == DQ_U8 || input->type == DQ_I8);
 }
 double dq_plan_packing_time(const dq_plan *plan) { return plan->packing_time; }
-const char *dq_plan_step_algorithm(const dq_plan *plan, int i) { return plan->steps[i].op.computed_by; }
+const char *dq_plan_step_algorithm(const dq_plan *plan, int i) { return plan->steps[i].op.convolution.computed_by; }

@@ -80,21 +80,21 @@ static unsigned knobs_of_sizes(unsigned sizes) {
 }
 
 unsigned dq_plan_step_knobs(const dq_plan *plan, int i) {
-  const dq_op *op = &plan->steps[i].op;
-  bool chosen = op->computed_by && plan->steps[i].algorithm <= DQ_CONV_AUTO;
+  const dq_op_convolution *convolution = &plan->steps[i].op.convolution;
+  bool chosen = convolution->computed_by && plan->steps[i].algorithm <= DQ_CONV_AUTO;
   unsigned knobs = chosen ? 1u << DQ_KNOB_OF_ALGORITHM : 0;
-  if (chosen) knobs |= knobs_of_sizes(op->knobs);
+  if (chosen) knobs |= knobs_of_sizes(convolution->knobs);
   if (dq_pool_threads(plan->context->pool) > 1) knobs |= 1u << DQ_KNOB_OF_THREADS;
   return knobs;
 }
 
 dq_step_form dq_plan_step_form(const dq_plan *plan, int i, const dq_step_choice *choice) {
-  const dq_op *op = &plan->steps[i].op;
+  const dq_conv_plan *convolution = plan->steps[i].op.convolution.plan;
   const int *values = choice->values;
   const dq_conv_tuning tuning = {values[DQ_KNOB_OF_ALGORITHM], values[DQ_KNOB_OF_COLUMNS], values[DQ_KNOB_OF_DEPTH]};
   dq_step_form form = {.threads = values[DQ_KNOB_OF_THREADS] ? 1 : dq_pool_threads(plan->context->pool)};
-  if (!op->convolution) return form;
-  const dq_conv_form blocks = dq_conv_form_of(op->convolution, &tuning, form.threads);
+  if (!convolution) return form;
+  const dq_conv_form blocks = dq_conv_form_of(convolution, &tuning, form.threads);
   form.algorithm = blocks.algorithm, form.knobs = knobs_of_sizes(blocks.knobs);
   form.columns = blocks.columns, form.depth = blocks.depth, form.counts = blocks.counts;
   return form;

@@ -151,17 +151,19 @@ int64_t dq_convolution_macs(const dq_op *op, int weight) {
 }
 
 void dq_convolution_ask(const dq_op *op, dq_conv_parameters *parameters) {
-  parameters->algorithm = op->algorithm;
-  parameters->tuning = op->tuning;
+  parameters->algorithm = op->convolution.algorithm;
+  parameters->tuning = op->convolution.tuning;
 }
 
 void dq_convolution_report(dq_op *op, dq_conv_plan *plan, const void *packed) {
-  op->computed_by = dq_conv_algorithm_name(plan);
-  op->knobs = dq_conv_knobs(plan);
-  op->convolution = plan;
-  op->weights = packed;
-  op->misfit =
-      op->algorithm > DQ_CONV_AUTO && strcmp(op->computed_by, dq_conv_choice_name((dq_conv_choice)op->algorithm));
+  dq_op_convolution *convolution = &op->convolution;
+  const int asked = convolution->algorithm;
+  convolution->computed_by = dq_conv_algorithm_name(plan);
+  convolution->misfit =
+      asked > DQ_CONV_AUTO && strcmp(convolution->computed_by, dq_conv_choice_name((dq_conv_choice)asked));
+  convolution->knobs = dq_conv_knobs(plan);
+  convolution->plan = plan;
+  convolution->weights = packed;
 }
 
 // ---- Plain loops ----

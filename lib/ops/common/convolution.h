@@ -48,12 +48,11 @@ int64_t dq_convolution_macs(const dq_op *op, int weight);
 void dq_convolution_direct(const dq_convolution *convolution, int type, const void *weight, const void *bias,
                            const void *input, void *output, dq_pool *pool);
 
-// Copies op->algorithm and op->tuning to the parameters of a kernel.
+// Copies what op->convolution asks for, algorithm and tuning, to the parameters of a kernel.
 void dq_convolution_ask(const dq_op *op, dq_conv_parameters *parameters);
 
-// Sets op->convolution and op->weights to the plan and its packed weights, which the caller keeps, op->knobs,
-// op->computed_by to the name of the algorithm of the plan (static), and op->misfit when that is not the one that
-// op->algorithm asked for.
+// Sets the fields of op->convolution that prepare sets: the plan and its packed weights, which the caller keeps, and
+// what the plan says of its algorithm.
 void dq_convolution_report(dq_op *op, dq_conv_plan *plan, const void *packed);
 
 // The window `window` with three axes: axes of size 1 are added in front, so that one loop serves all ranks.

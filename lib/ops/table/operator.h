@@ -13,6 +13,20 @@ typedef struct dq_operator dq_operator;
 typedef struct dq_emission dq_emission;
 typedef struct dq_gradient dq_gradient;
 
+// What the caller of dq_op_prepare asks for in a convolution, and what prepare sets: computed_by and the fields below
+// it. They stay 0 where plain loops compute the convolution. Other operators neither read nor set any of them.
+typedef struct dq_op_convolution {
+  int algorithm;           // asked for: a dq_conv_choice of lib/kernels/conv/conv.h
+  dq_conv_tuning tuning;   // asked for: the rest, which changes the time and no bit of the result
+  const char *computed_by; // the algorithm that was chosen, static; NULL: none was, there is one way only
+  bool misfit;             // `algorithm` names one that does not fit the convolution; computed_by is another one
+  unsigned knobs;          // DQ_KNOB_ bits of conv.h: the sizes of the tuning that computed_by reads
+  // The plan and its packed weights, which live as long as the state of the op; NULL: there is none. Binding a network
+  // calls dq_conv_set_next, nobody else changes the plan.
+  struct dq_conv_plan *plan;
+  const void *weights;
+} dq_op_convolution;
+
 // One node at inference, preparation and run time. Tensors are row-major.
 typedef struct dq_op {
   const dq_context *context;
@@ -27,15 +41,8 @@ typedef struct dq_op {
   size_t scratch_bytes;      // asked for by prepare
   void *scratch;             // given to run, 64-byte aligned, contents undefined
   struct dq_half_form *half; // of a prepared float16 node: its float32 form
-  int algorithm;             // how a convolution is to be computed, a dq_conv_choice of lib/kernels
-  dq_conv_tuning tuning;     // the rest of that
-  unsigned knobs;            // set by prepare: DQ_KNOB_ bits, the sizes of the tuning that are read
-  const char *computed_by;   // set by prepare: the algorithm that was chosen; NULL: there is one way only
-  bool misfit;               // set by prepare: the one asked for does not fit
-  // Set by prepare: the plan of a convolution and its packed weights, which live as long as `state`; NULL: there is
-  // none. The plan of the network calls dq_conv_set_next, nobody else changes the plan of the convolution.
-  struct dq_conv_plan *convolution;
-  const void *weights;
+  // Embedded, not pointed to: a run may prepare a copy of the op, which must leave the original as it is.
+  dq_op_convolution convolution;
   unsigned packed; // set by prepare: bit i: run does not read the elements of input i
   dq_error *error;
 } dq_op;
@@ -144,8 +151,8 @@ struct dq_operator {
   dq_status (*check)(const dq_op *op);
   dq_status (*infer)(dq_op *op); // required
   dq_status (*run)(dq_op *op);   // required
-  // Optional: packs constant inputs, whose elements are known, into `arena`; sets state, scratch_bytes, computed_by and
-  // packed. Shapes are final. `run` must also work when state is NULL.
+  // Optional: packs constant inputs, whose elements are known, into `arena`; sets state, scratch_bytes, packed and
+  // convolution. Shapes are final. `run` must also work when state is NULL.
   dq_status (*prepare)(dq_op *op, dq_arena *arena);
   // Optional: prints the step as C (lib/ops/emit/emit.h); NULL: the operator has no C. DQ_UNSUPPORTED: this form has
   // none.
