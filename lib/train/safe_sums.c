@@ -37,7 +37,7 @@ static void enforce_block(const layer *l, const dq_block_rule *rule, int64_t out
     levels[i] = (int8_t)fmin(fmax(rint(wanted[i]), INT8_MIN), INT8_MAX);
   }
   if (dq_block_allowed(rule, levels, count)) return;
-  dq_block_project(rule, wanted, levels, count);
+  dq_block_project(rule, &dq_weight_type_int8, wanted, levels, count);
   for (int64_t i = 0; i < count; i++) {
     const int64_t at = dq_tap_at(&l->sums->taps, output, from + i);
     l->weights[at] = (float)levels[i] * scale_at(l, at);

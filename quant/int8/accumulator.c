@@ -56,8 +56,9 @@ static bool raise_to_int32(const dq_taps *taps, const dq_quantized_weight *weigh
 
 static dq_status quantize_by(const dq_int8_job *job, const dq_tensor *weight, const dq_taps *taps, int axis,
                              const float *least, const dq_block_rule *rule, dq_quantized_weight *result) {
-  if (!rule) return dq_quantize_weight(weight, axis, least, job->graph->arena, result, job->error);
-  return dq_quantize_weight_blocks(weight, taps, axis, least, rule, job->graph->arena, result, job->error);
+  const dq_weight_type *type = job->in->weight_type;
+  if (!rule) return dq_quantize_weight(weight, type, axis, least, job->graph->arena, result, job->error);
+  return dq_quantize_weight_blocks(weight, type, taps, axis, least, rule, job->graph->arena, result, job->error);
 }
 
 // Both forms are made, to know what the rule costs; the one that the setting wants is returned.

@@ -168,7 +168,8 @@ static dq_status store_weight(dq_int8_job *job, const dq_value *weight, const dq
   const bool once = dq_is_widely_shared(weight) && !job->setting.adaptive;
   stored_constant *entry = once ? find_weight(all, result) : stored;
   if (!once || !entry->quantized) {
-    dq_tensor *zeros = dq_tensor_new(job->graph->arena, DQ_I8, result->scales->rank, result->scales->dims);
+    dq_tensor *zeros =
+        dq_tensor_new(job->graph->arena, result->elements->type, result->scales->rank, result->scales->dims);
     if (!zeros) return no_memory(job);
     *entry = store(job->graph, weight->name, result->elements, result->scales, zeros);
   }

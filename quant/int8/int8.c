@@ -70,7 +70,8 @@ static dq_status run(dq_int8_job *job) {
 }
 
 dq_int8_input dq_int8_input_of(const dq_int8_options *options, dq_data *data, const dq_context *context) {
-  return (dq_int8_input){options, options->table ? options->table : options->start, data, context};
+  return (dq_int8_input){options, options->table ? options->table : options->start, data, context,
+                         &dq_weight_type_int8};
 }
 
 static int64_t pictures_of(const dq_int8_options *options, const dq_data *data) {

@@ -56,6 +56,7 @@ typedef struct dq_int8_input {
   const dq_calibration_table *given;
   dq_data *data; // NULL: options->table holds all that is needed
   const dq_context *context;
+  const dq_weight_type *weight_type; // what weights are quantized to
 } dq_int8_input;
 
 typedef struct dq_int8_job {

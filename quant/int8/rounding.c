@@ -23,7 +23,8 @@ const dq_rounded_layer *dq_rounding_find(const dq_rounding *rounding, const char
 
 // The integers of a layer as they were inserted, and a copy of them.
 typedef struct written {
-  dq_tensor *weight, *bias;              // int8; int32 or NULL
+  const dq_weight_type *type;
+  dq_tensor *weight, *bias;              // of that type; int32 or NULL
   const dq_tensor *scales, *bias_scales; // float32
   const int8_t *weight_before;
   const int32_t *bias_before;
@@ -31,10 +32,12 @@ typedef struct written {
 } written;
 
 // false when there is a bias that is no int32.
-static bool find_written(written *w, const dq_node *node, dq_arena *arena) {
-  const dq_node *weight = dq_dequantized_input(node, 1, DQ_I8), *bias = dq_dequantized_input(node, 2, DQ_I32);
+static bool find_written(written *w, const dq_int8_job *job, const dq_node *node) {
+  const dq_weight_type *type = job->in->weight_type;
+  dq_arena *arena = job->arena;
+  const dq_node *weight = dq_dequantized_input(node, 1, type->type), *bias = dq_dequantized_input(node, 2, DQ_I32);
   if (!weight || (dq_node_input(node, 2) && !bias)) return false;
-  *w = (written){.weight = weight->inputs[0]->constant, .scales = weight->inputs[1]->constant};
+  *w = (written){.type = type, .weight = weight->inputs[0]->constant, .scales = weight->inputs[1]->constant};
   w->weight_before = dq_arena_copy(arena, w->weight->data, dq_tensor_bytes(w->weight));
   if (!bias) return w->weight_before != NULL;
   w->bias = bias->inputs[0]->constant, w->bias_scales = bias->inputs[1]->constant;
@@ -47,10 +50,11 @@ static bool fits(const written *w, const dq_rounded_layer *layer) {
 }
 
 static void write_layer(const written *w, const dq_rounded_layer *layer) {
+  const int low = w->type->low, high = w->type->high;
   int8_t *elements = w->weight->data;
   for (int64_t i = 0; i < layer->weights; i++) {
     int q = w->weight_before[i] + layer->offsets[i];
-    elements[i] = (int8_t)(q < -DQ_WEIGHT_HIGH ? -DQ_WEIGHT_HIGH : q > DQ_WEIGHT_HIGH ? DQ_WEIGHT_HIGH : q);
+    elements[i] = (int8_t)(q < low ? low : q > high ? high : q);
   }
   const float *scales = w->bias ? w->bias_scales->data : NULL;
   bool one = w->bias && dq_tensor_count(w->bias_scales) == 1;
@@ -101,7 +105,8 @@ static dq_status open_task(dq_rounding_task *task, const dq_rounding_layer *laye
   int64_t n = layer->inputs, outputs = layer->outputs;
   double *weights = DQ_NEW_ARRAY(arena, outputs * n, double);
   float *scales = DQ_NEW_ARRAY(arena, outputs, float);
-  *task = (dq_rounding_task){.outputs = outputs,
+  *task = (dq_rounding_task){.type = w->type,
+                             .outputs = outputs,
                              .inputs = n,
                              .weights = weights,
                              .scales = scales,
@@ -175,7 +180,7 @@ static dq_status round_layer(rounder *r, dq_rounding_walk *walk, const dq_roundi
   dq_int8_job *job = r->job;
   written *here = &r->written[r->count];
   dq_layer_sums sums;
-  if (!find_written(here, layer->node, job->arena)) return DQ_OK;
+  if (!find_written(here, job, layer->node)) return DQ_OK;
   here->rule = rule_of(job, layer);
   int64_t weights = dq_tensor_count(layer->weight), channels = here->bias ? layer->groups * layer->outputs : 0;
   int8_t *offsets = DQ_NEW_ARRAY(job->graph->arena, weights, int8_t);
@@ -231,6 +236,7 @@ static dq_status round_layers(rounder *r) {
   dq_rounding_walk walk;
   const dq_rounding_walk_input input = {.exact = r->exact,
                                         .quantized = job->graph,
+                                        .weight_type = job->in->weight_type,
                                         .layers = job->rounding.layers,
                                         .count = job->rounding.count,
                                         .data = job->in->data,
@@ -297,7 +303,7 @@ static void record_blocks(const dq_int8_job *job) {
   for (int l = 0; l < job->rounding.count; l++) {
     const dq_rounding_layer *layer = &job->rounding.layers[l];
     dq_int8_layer *known = dq_int8_layer_of(job, layer->output);
-    const dq_node *weight = dq_dequantized_input(layer->node, 1, DQ_I8);
+    const dq_node *weight = dq_dequantized_input(layer->node, 1, job->in->weight_type->type);
     if (!known || !weight) continue;
     const int8_t *elements = weight->inputs[0]->constant->data;
     known->pairs_safe = dq_blocks_allowed(&layer->taps, elements, &pairs);
@@ -345,7 +351,7 @@ static dq_status replay(dq_int8_job *job, const dq_rounding *rounding) {
     const dq_rounding_layer *layer = &job->rounding.layers[l];
     const dq_rounded_layer *rounded = dq_rounding_find(rounding, layer->output);
     written w;
-    if (!rounded || !find_written(&w, layer->node, job->arena)) continue;
+    if (!rounded || !find_written(&w, job, layer->node)) continue;
     if (!fits(&w, rounded))
       return dq_fail(job->error, DQ_BAD_INPUT, "value '%s': the table's rounding is of another weight", layer->output);
     write_layer(&w, rounded);

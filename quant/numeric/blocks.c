@@ -57,13 +57,13 @@ bool dq_block_allowed(const dq_block_rule *rule, const int8_t *weights, int64_t 
   return fits(&b);
 }
 
-void dq_block_free_range(const dq_block_rule *rule, const int8_t *weights, int64_t count, int64_t at, int *low,
-                         int *high) {
+void dq_block_free_range(const dq_block_rule *rule, const dq_weight_type *type, const int8_t *weights, int64_t count,
+                         int64_t at, int *low, int *high) {
   bounds others = {0, 0};
   for (int64_t i = 0; i < count; i++)
     if (i != at) widen(&others, rule, weights[i]);
   int64_t above = INT16_MAX - others.high, below = others.low - INT16_MIN; // what the others leave, >= 0
-  int64_t most = DQ_WEIGHT_HIGH, least = DQ_WEIGHT_HIGH;                   // magnitudes, positive and negative
+  int64_t most = type->high, least = -type->low;                           // magnitudes, positive and negative
   if (rule->high > 0) most = dq_min_i64(most, above / rule->high), least = dq_min_i64(least, below / rule->high);
   if (rule->low < 0) most = dq_min_i64(most, below / -rule->low), least = dq_min_i64(least, above / -rule->low);
   *low = (int)-least, *high = (int)most;
@@ -121,14 +121,14 @@ static void leap(const dq_block_rule *rule, const double *wanted, int8_t *weight
     weights[i] = (int8_t)(weights[i] < 0 ? weights[i] + steps[i] : weights[i] - steps[i]);
 }
 
-static int8_t nearest_weight(double wanted) {
-  const double most = DQ_WEIGHT_HIGH;
-  double inside = wanted < -most ? -most : wanted > most ? most : wanted;
+static int8_t nearest_weight(double wanted, dq_weight_type type) {
+  double inside = wanted < type.low ? type.low : wanted > type.high ? type.high : wanted;
   return (int8_t)dq_round_even_f64(inside);
 }
 
-void dq_block_project(const dq_block_rule *rule, const double *wanted, int8_t *weights, int64_t count) {
-  for (int64_t i = 0; i < count; i++) weights[i] = nearest_weight(wanted[i]);
+void dq_block_project(const dq_block_rule *rule, const dq_weight_type *type, const double *wanted, int8_t *weights,
+                      int64_t count) {
+  for (int64_t i = 0; i < count; i++) weights[i] = nearest_weight(wanted[i], *type);
   for (;;) {
     bounds b = bounds_of(rule, weights, count);
     if (fits(&b)) return;
@@ -144,14 +144,18 @@ void dq_block_project(const dq_block_rule *rule, const double *wanted, int8_t *w
 // A slice of a weight that has one scale: its output channels, each in the order of its sum.
 typedef struct slice {
   const dq_block_rule *rule;
+  const dq_weight_type *type;
   int64_t outputs, depth;
   float *weights;   // [outputs][depth]
   int8_t *elements; // likewise
 } slice;
 
 // Rounds every weight, then mends the blocks that are not allowed.
-static void quantize_sum(const dq_block_rule *rule, const float *from, float scale, int64_t depth, int8_t *to) {
-  for (int64_t t = 0; t < depth; t++) to[t] = dq_nearest_weight(from[t] / scale);
+static void quantize_sum(const slice *s, const float *from, float scale, int8_t *to) {
+  const dq_block_rule *rule = s->rule;
+  const dq_weight_type type = *s->type;
+  const int64_t depth = s->depth;
+  for (int64_t t = 0; t < depth; t++) to[t] = dq_nearest_weight(from[t] / scale, type);
   const dq_block_rule pair = DQ_PAIR_RULE;
   const int most = INT16_MAX / pair.high; // of the sum of a pair of weights of one sign
   bool pairs = rule->length == pair.length && rule->low == pair.low && rule->high == pair.high;
@@ -161,7 +165,7 @@ static void quantize_sum(const dq_block_rule *rule, const float *from, float sca
     bool allowed = pairs && count == 2 ? abs(to[t] + to[t + 1]) <= most : dq_block_allowed(rule, to + t, count);
     if (allowed) continue;
     for (int64_t i = 0; i < count; i++) wanted[i] = (double)(from[t + i] / scale);
-    dq_block_project(rule, wanted, to + t, count);
+    dq_block_project(rule, &type, wanted, to + t, count);
   }
 }
 
@@ -180,7 +184,7 @@ static double quantize_slice(const slice *s, float scale, double enough) {
   double error = 0;
   for (int64_t o = 0; o < s->outputs && error < enough; o++) {
     const float *from = s->weights + o * s->depth;
-    quantize_sum(s->rule, from, scale, s->depth, s->elements + o * s->depth);
+    quantize_sum(s, from, scale, s->elements + o * s->depth);
     error += squared_error(from, scale, s->depth, s->elements + o * s->depth);
   }
   return error;
@@ -199,7 +203,7 @@ static double scale_of_largest_block(const slice *s) {
       }
       largest = fmax(largest, fmax(high / INT16_MAX, low / INT16_MIN));
     }
-  return largest * (DQ_WEIGHT_HIGH + 2) / (DQ_WEIGHT_HIGH + 1);
+  return largest * (s->type->high + 2) / (s->type->high + 1);
 }
 
 // `scale` is that of the largest weight.
@@ -226,15 +230,20 @@ static void write_in_order(const dq_taps *taps, const int8_t *sum, int8_t *memor
     for (int64_t k = 0; k < taps->window; k++, memory += taps->step) *memory = sum[k * taps->channels + c];
 }
 
-dq_status dq_quantize_weight_blocks(const dq_tensor *weight, const dq_taps *taps, int axis, const float *least,
-                                    const dq_block_rule *rule, dq_arena *arena, dq_quantized_weight *result,
-                                    dq_error *error) {
-  DQ_TRY(dq_quantize_weight(weight, axis, least, arena, result, error));
+dq_status dq_quantize_weight_blocks(const dq_tensor *weight, const dq_weight_type *type, const dq_taps *taps, int axis,
+                                    const float *least, const dq_block_rule *rule, dq_arena *arena,
+                                    dq_quantized_weight *result, dq_error *error) {
+  DQ_TRY(dq_quantize_weight(weight, type, axis, least, arena, result, error));
   float *scales = result->scales->data;
   const float *from = weight->data;
   int8_t *to = result->elements->data;
   int64_t count = dq_tensor_count(result->scales), width = taps->outputs / count, size = width * taps->depth;
-  slice s = {rule, width, taps->depth, DQ_NEW_ARRAY(arena, size, float), DQ_NEW_ARRAY(arena, size, int8_t)};
+  slice s = {.rule = rule,
+             .type = type,
+             .outputs = width,
+             .depth = taps->depth,
+             .weights = DQ_NEW_ARRAY(arena, size, float),
+             .elements = DQ_NEW_ARRAY(arena, size, int8_t)};
   if (!s.weights || !s.elements) return dq_fail_memory(error, (size_t)size * sizeof(float));
   for (int64_t i = 0; i < count; i++) {
     for (int64_t o = 0; o < width; o++)

@@ -63,21 +63,22 @@ dq_block_rule dq_int16_rule(const dq_parameters *input, int64_t length);
 bool dq_block_allowed(const dq_block_rule *rule, const int8_t *weights, int64_t count);
 
 // The interval [*low, *high] within which weight `at` of a block that obeys the rule may change while the other weights
-// stay as they are. It contains 0 and lies within -127 to 127.
-void dq_block_free_range(const dq_block_rule *rule, const int8_t *weights, int64_t count, int64_t at, int *low,
-                         int *high);
+// stay as they are. It contains 0 and lies within the range of `type`.
+void dq_block_free_range(const dq_block_rule *rule, const dq_weight_type *type, const int8_t *weights, int64_t count,
+                         int64_t at, int *low, int *high);
 
 // Stores in `weights` a block that obeys the rule, close to the real weights `wanted` (in multiples of the scale). They
-// are rounded to the nearest; then single weights move towards 0 by one step, each time the one with the least increase
-// of the squared error for the decrease of the sum, until the block obeys the rule.
-void dq_block_project(const dq_block_rule *rule, const double *wanted, int8_t *weights, int64_t count);
+// are rounded to the nearest of `type`; then single weights move towards 0 by one step, each time the one with the
+// least increase of the squared error for the decrease of the sum, until the block obeys the rule.
+void dq_block_project(const dq_block_rule *rule, const dq_weight_type *type, const double *wanted, int8_t *weights,
+                      int64_t count);
 
 // Does what dq_quantize_weight does, with blocks that all obey the rule. A slice (output channel) whose rounded weights
 // do not obey it gets the scale with the least squared error of the weights after dq_block_project, between the scale
 // of dq_quantize_weight and the one with which rounding to the nearest obeys the rule.
-dq_status dq_quantize_weight_blocks(const dq_tensor *weight, const dq_taps *taps, int axis, const float *least,
-                                    const dq_block_rule *rule, dq_arena *arena, dq_quantized_weight *result,
-                                    dq_error *error);
+dq_status dq_quantize_weight_blocks(const dq_tensor *weight, const dq_weight_type *type, const dq_taps *taps, int axis,
+                                    const float *least, const dq_block_rule *rule, dq_arena *arena,
+                                    dq_quantized_weight *result, dq_error *error);
 
 // Whether every block of a quantized weight obeys the rule.
 bool dq_blocks_allowed(const dq_taps *taps, const int8_t *weights, const dq_block_rule *rule);

@@ -45,6 +45,8 @@ void dq_round_numbers(const dq_parameters *parameters, unsigned cpu, const float
   }
 }
 
+const dq_weight_type dq_weight_type_int8 = {DQ_I8, -INT8_MAX, INT8_MAX};
+
 // The elements of each slice of an axis: outer x slices x inner.
 typedef struct slices {
   int64_t outer, count, inner;
@@ -66,43 +68,44 @@ static float largest_size(const float *from, int64_t count, float largest) {
 
 // Scales of the largest magnitudes, at least `least` (NULL: 0). Where the weights are nothing, a scale of 1 would round
 // the bias away. Goes through memory in its order.
-static void slice_scales(const dq_tensor *weight, const slices *shape, const float *least, float *scales) {
+static void slice_scales(const dq_tensor *weight, const dq_weight_type *type, const slices *shape, const float *least,
+                         float *scales) {
   const float *from = weight->data;
   for (int64_t s = 0; s < shape->count; s++) scales[s] = 0;
   for (int64_t o = 0; o < shape->outer; o++)
     for (int64_t s = 0; s < shape->count; s++, from += shape->inner)
       scales[s] = largest_size(from, shape->inner, scales[s]);
   for (int64_t s = 0; s < shape->count; s++) {
-    double scale = (double)scales[s] / DQ_WEIGHT_HIGH;
+    double scale = (double)scales[s] / type->high;
     const bool nothing = scale < (double)FLT_MIN, bounded = least && least[s] > 0;
     scales[s] = !nothing ? (float)scale : bounded ? least[s] : 1;
     if (bounded && scales[s] < least[s]) scales[s] = least[s];
   }
 }
 
-static void quantize_span(const float *from, float scale, int64_t count, int8_t *to) {
-  for (int64_t i = 0; i < count; i++) to[i] = dq_nearest_weight(from[i] / scale);
+static void quantize_span(const float *from, dq_weight_type type, float scale, int64_t count, int8_t *to) {
+  for (int64_t i = 0; i < count; i++) to[i] = dq_nearest_weight(from[i] / scale, type);
 }
 
-static void quantize_row(const float *from, const float *scales, int64_t count, int8_t *to) {
-  for (int64_t i = 0; i < count; i++) to[i] = dq_nearest_weight(from[i] / scales[i]);
+static void quantize_row(const float *from, dq_weight_type type, const float *scales, int64_t count, int8_t *to) {
+  for (int64_t i = 0; i < count; i++) to[i] = dq_nearest_weight(from[i] / scales[i], type);
 }
 
-dq_status dq_quantize_weight(const dq_tensor *weight, int axis, const float *least, dq_arena *arena,
-                             dq_quantized_weight *result, dq_error *error) {
+dq_status dq_quantize_weight(const dq_tensor *weight, const dq_weight_type *type, int axis, const float *least,
+                             dq_arena *arena, dq_quantized_weight *result, dq_error *error) {
   slices shape = slices_of(weight, axis);
   result->axis = axis;
-  result->elements = dq_tensor_new(arena, DQ_I8, weight->rank, weight->dims);
+  result->elements = dq_tensor_new(arena, type->type, weight->rank, weight->dims);
   result->scales = dq_tensor_new(arena, DQ_F32, axis < 0 ? 0 : 1, &shape.count);
   if (!result->elements || !result->scales) return dq_fail_memory(error, dq_tensor_bytes(weight));
   float *scales = result->scales->data;
-  slice_scales(weight, &shape, least, scales);
+  slice_scales(weight, type, &shape, least, scales);
   const float *from = weight->data;
   int8_t *to = result->elements->data;
   for (int64_t o = 0; o < shape.outer; o++) {
-    if (shape.inner == 1) quantize_row(from, scales, shape.count, to);
+    if (shape.inner == 1) quantize_row(from, *type, scales, shape.count, to);
     for (int64_t s = 0; s < shape.count; s++, from += shape.inner, to += shape.inner)
-      if (shape.inner > 1) quantize_span(from, scales[s], shape.inner, to);
+      if (shape.inner > 1) quantize_span(from, *type, scales[s], shape.inner, to);
   }
   return DQ_OK;
 }

@@ -28,29 +28,35 @@ int dq_quantize_number(float x, const dq_parameters *parameters);
 // the lowest number. `cpu`: features of the processor (dq_context.cpu), which do not change the result.
 void dq_round_numbers(const dq_parameters *parameters, unsigned cpu, const float *from, float *to, int64_t count);
 
-// The largest magnitude of a quantized weight.
-enum { DQ_WEIGHT_HIGH = INT8_MAX };
+// The integers that a weight is quantized to. Their zero point is 0.
+typedef struct dq_weight_type {
+  int type;      // of the elements: DQ_I8; what computes with quantized weights reads them as int8_t
+  int low, high; // the smallest and the largest integer; low = -high, within the type
+} dq_weight_type;
+extern const dq_weight_type dq_weight_type_int8; // -127 to 127
 
-// A weight quantized to int8 from -127 to 127 with zero point 0.
+// A quantized weight.
 typedef struct dq_quantized_weight {
-  dq_tensor *elements; // int8, in the shape of the weight
+  dq_tensor *elements; // as the dq_weight_type says, in the shape of the weight
   dq_tensor *scales;   // float32: rank 1 with one scale for each slice along `axis`, or a scalar
   int axis;            // -1: one scale for the whole weight
 } dq_quantized_weight;
 
-// The integer from -127 to 127 that is nearest to `steps`, a weight divided by its scale; ties go to even.
-static inline int8_t dq_nearest_weight(float steps) {
-  steps = steps < -DQ_WEIGHT_HIGH ? -DQ_WEIGHT_HIGH : steps > DQ_WEIGHT_HIGH ? DQ_WEIGHT_HIGH : steps;
+// The integer of the type that is nearest to `steps`, a weight divided by its scale; ties go to even. The type is
+// passed by value, so that a loop that stores int8_t, which may alias it, does not read it again for each element.
+static inline int8_t dq_nearest_weight(float steps, dq_weight_type type) {
+  const float low = (float)type.low, high = (float)type.high;
+  steps = steps < low ? low : steps > high ? high : steps;
   return (int8_t)dq_round_even(steps);
 }
 
-// Quantizes a float32 weight of finite elements: to each element w the integer from -127 to 127 nearest to w / scale, a
-// quotient that is rounded to float32; ties go to even. The scale of a slice along `axis` (0 to rank - 1; -1: the whole
-// weight) is max|w| / 127, computed in double and stored in float32, and at least least[slice] (NULL or 0: no lower
-// bound; one element for each slice). For a slice of zeros, or where it would be below 2^-126, it is that bound, or 1
-// where there is none. The tensors are in the arena. DQ_SYSTEM: there is no memory.
-dq_status dq_quantize_weight(const dq_tensor *weight, int axis, const float *least, dq_arena *arena,
-                             dq_quantized_weight *result, dq_error *error);
+// Quantizes a float32 weight of finite elements: to each element w the integer of `type` that is nearest to w / scale,
+// a quotient that is rounded to float32; ties go to even. The scale of a slice along `axis` (0 to rank - 1; -1: the
+// whole weight) is max|w| / type->high, computed in double and stored in float32, and at least least[slice] (NULL or 0:
+// no lower bound; one element for each slice). For a slice of zeros, or where it would be below 2^-126, it is that
+// bound, or 1 where there is none. The tensors are in the arena. DQ_SYSTEM: there is no memory.
+dq_status dq_quantize_weight(const dq_tensor *weight, const dq_weight_type *type, int axis, const float *least,
+                             dq_arena *arena, dq_quantized_weight *result, dq_error *error);
 
 // The float32 numbers that a quantized weight stands for, in the arena; NULL: there is no memory.
 dq_tensor *dq_dequantize_weight(const dq_quantized_weight *weight, dq_arena *arena);

@@ -43,7 +43,8 @@ const dq_rounded_layer *dq_rounding_find(const dq_rounding *rounding, const char
 // ---- One group of output channels that read the same inputs ----
 
 typedef struct dq_rounding_task {
-  int64_t outputs, inputs; // output channels; weights of each
+  int64_t outputs, inputs;    // output channels; weights of each
+  const dq_weight_type *type; // what the weights are rounded to
   // [inputs + 1][inputs + 1]: sum over the samples of x x^T; the last element of x is the constant 1.
   const double *gram;
   // [outputs][inputs + 1]: sum over the samples of y x^T, where y are the sums of the float network; NULL: the target
@@ -83,7 +84,7 @@ static inline bool dq_rounds_to_nearest(const dq_rounding_method *method) { retu
 // ---- For methods ----
 
 // The integer closest to `wanted` that weight `i` of an output channel may have, given the other weights `q` of the
-// channel as they are now: within DQ_ROUNDING_REACH of `nearest`, and to the rule.
+// channel as they are now: within the range of the type, within DQ_ROUNDING_REACH of `nearest`, and to the rule.
 int8_t dq_round_weight(const dq_rounding_task *task, const int8_t *q, int64_t i, double wanted, int nearest);
 
 // Sets each bias, where there are any, so that the mean of the sums over the samples is that of the target.

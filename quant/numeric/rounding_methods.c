@@ -29,11 +29,11 @@ static void free_range(const dq_rounding_task *task, const int8_t *q, int64_t i,
   int8_t block[DQ_LONGEST_BLOCK];
   int64_t tap = dq_tap_of(task->taps, i), length = task->rule->length, first = tap / length * length, count = 0;
   for (int64_t t = first; t < first + length && t < task->inputs; t++) block[count++] = q[dq_tap_within(task->taps, t)];
-  dq_block_free_range(task->rule, block, count, tap - first, low, high);
+  dq_block_free_range(task->rule, task->type, block, count, tap - first, low, high);
 }
 
 int8_t dq_round_weight(const dq_rounding_task *task, const int8_t *q, int64_t i, double wanted, int nearest) {
-  int low = -DQ_WEIGHT_HIGH, high = DQ_WEIGHT_HIGH;
+  int low = task->type->low, high = task->type->high;
   if (task->rule) free_range(task, q, i, &low, &high);
   double least = fmax(low, nearest - DQ_ROUNDING_REACH), most = fmin(high, nearest + DQ_ROUNDING_REACH);
   return (int8_t)fmin(fmax(nearbyint(wanted), least), most);

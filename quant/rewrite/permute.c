@@ -60,6 +60,7 @@ static dq_status add_reader(const dq_node *node, int64_t first, int count, doubl
   dq_taps taps;
   if (!dq_taps_of(&taps, node) || first % 2 || (taps.channels % 2 && taps.window > 1)) return DQ_OK;
   const float *weights = node->inputs[1]->constant->data;
+  const int high = dq_weight_type_int8.high; // safe pairs are pairs of int8 weights
   double squares = 0;
   for (int64_t i = 0; i < taps.outputs * taps.depth; i++) squares += (double)weights[i] * (double)weights[i];
   dq_arena *arena = dq_arena_new(0);
@@ -73,7 +74,7 @@ static dq_status add_reader(const dq_node *node, int64_t first, int count, doubl
       const float *from = weights + dq_tap_at(&taps, o, k * taps.channels + first);
       float *to = scratch + row_count * count;
       for (int c = 0; c < count; c++) to[c] = from[c * taps.window * taps.step];
-      rows[row_count] = (filter_row){to, largest * (DQ_WEIGHT_HIGH + 1) / DQ_WEIGHT_HIGH};
+      rows[row_count] = (filter_row){to, largest * (high + 1) / high};
     }
   }
   if (row_count) add_rows(rows, row_count, count, 1 / squares, cost);

@@ -43,8 +43,8 @@ static int64_t pictures_that_fit(const dq_rounding_walk *walk, int64_t pictures)
 // ---- Weights ----
 
 // What the elements of a weight are now, by its scale or those of its output channels.
-static void dequantize(const dq_rounding_layer *layer, dq_tensor *to) {
-  const dq_node *from = dq_dequantized_input(layer->node, layer->product.at.weight, DQ_I8);
+static void dequantize(const dq_rounding_walk *walk, const dq_rounding_layer *layer, dq_tensor *to) {
+  const dq_node *from = dq_dequantized_input(layer->node, layer->product.at.weight, walk->weight_type->type);
   const int8_t *elements = from->inputs[0]->constant->data;
   const float *scales = from->inputs[1]->constant->data;
   bool one = dq_tensor_count(from->inputs[1]->constant) == 1;
@@ -60,12 +60,12 @@ static dq_status fold_weight(dq_rounding_walk *walk, int l, dq_error *error) {
   const dq_rounding_layer *layer = &walk->layers[l];
   const dq_value *result = dq_graph_find(walk->quantized, layer->node->outputs[0]->name);
   int input = layer->product.at.weight;
-  if (!dq_dequantized_input(result->producer, input, DQ_I8)) return DQ_OK;
+  if (!dq_dequantized_input(result->producer, input, walk->weight_type->type)) return DQ_OK;
   dq_node *from = result->producer->inputs[input]->producer;
   const dq_tensor *elements = from->inputs[0]->constant;
   dq_tensor *weight = dq_tensor_new(walk->quantized->arena, DQ_F32, elements->rank, elements->dims);
   if (!weight) return dq_fail_memory(error, 0);
-  dequantize(layer, weight);
+  dequantize(walk, layer, weight);
   from->outputs[0]->producer = NULL;
   if (!dq_graph_set_constant(walk->quantized, from->outputs[0], weight)) return dq_fail_memory(error, 0);
   dq_graph_remove_node(walk->quantized, from);
@@ -98,7 +98,8 @@ static dq_status read_picture(dq_rounding_walk *walk, int64_t picture, int64_t p
 
 dq_status dq_rounding_walk_open(dq_rounding_walk *walk, const dq_rounding_walk_input *input, const dq_context *context,
                                 dq_error *error) {
-  *walk = (dq_rounding_walk){.arena = dq_context_arena(context), .layers = input->layers};
+  *walk = (dq_rounding_walk){
+      .arena = dq_context_arena(context), .layers = input->layers, .weight_type = input->weight_type};
   if (!walk->arena) return dq_fail_memory(error, 0);
   DQ_TRY(fold_weights(walk, input->quantized, input->count, error));
   const dq_graph *const graphs[] = {input->exact, walk->quantized};
@@ -164,7 +165,7 @@ dq_status dq_rounding_walk_sum(dq_rounding_walk *walk, const dq_rounding_layer *
 
 dq_status dq_rounding_walk_changed(dq_rounding_walk *walk, const dq_rounding_layer *layer, dq_error *error) {
   dq_tensor *weight = walk->weights[layer - walk->layers];
-  if (weight) dequantize(layer, weight);
+  if (weight) dequantize(walk, layer, weight);
   DQ_TRY(dq_plan_repack(plan_of(walk, QUANTIZED), error));
   return grow(walk, QUANTIZED, dq_plan_lent_bytes(plan_of(walk, QUANTIZED)), error);
 }

@@ -7,6 +7,7 @@
 
 typedef struct dq_rounding_walk_input {
   const dq_graph *exact, *quantized; // the float network; the quantized one, whose weights may change
+  const dq_weight_type *weight_type; // of these weights
   const dq_rounding_layer *layers;   // [count]: of the quantized network
   int count;
   dq_data *data;
@@ -18,6 +19,7 @@ typedef struct dq_rounding_walk {
   dq_runner runners[2]; // of the float network and of the quantized one; every node runs as the graph has it
   dq_graph *quantized;  // owned: the quantized network with weights in float32
   const dq_rounding_layer *layers;
+  const dq_weight_type *weight_type;
   dq_tensor **weights; // by layer: its weight in `quantized`; NULL: as the graph has it
   dq_arena *arena;     // owned
   void **memory[2];    // [pictures]: what the plans of both are lent

@@ -71,7 +71,8 @@ static void least_scales_of_weights(void **state) {
   const float least = 127 * 0x1p-126f;
   memcpy(weight->data, (float[]){least, -0x1p-126f, -nextafterf(least, 0), 0x1p-126f, 0, -1}, 24);
   dq_quantized_weight result;
-  assert_int_equal(dq_quantize_weight(weight, 0, (float[]){0, 0, 0.5f}, *state, &result, NULL), DQ_OK);
+  assert_int_equal(dq_quantize_weight(weight, &dq_weight_type_int8, 0, (float[]){0, 0, 0.5f}, *state, &result, NULL),
+                   DQ_OK);
   assert_memory_equal(result.scales->data, ((float[]){0x1p-126f, 1, 0.5f}), 12);
   assert_memory_equal(result.elements->data, ((int8_t[]){127, -1, 0, 0, 0, -2}), 6);
 }
@@ -80,7 +81,7 @@ static void weights_and_biases(void **state) {
   dq_tensor *weight = dq_tensor_new(*state, DQ_F32, 2, (int64_t[]){2, 2});
   memcpy(weight->data, (float[]){0.5f, -1.27f, 0, 0}, 16);
   dq_quantized_weight result;
-  assert_int_equal(dq_quantize_weight(weight, 0, NULL, *state, &result, NULL), DQ_OK);
+  assert_int_equal(dq_quantize_weight(weight, &dq_weight_type_int8, 0, NULL, *state, &result, NULL), DQ_OK);
   NEAR(((float *)result.scales->data)[0], 0.01);
   assert_true(((float *)result.scales->data)[1] == 1);
   assert_memory_equal(result.elements->data, ((int8_t[]){50, -127, 0, 0}), 4);
@@ -107,7 +108,7 @@ static void biases_without_weights(void **state) {
     dq_bias_scale_floor(given, 4, sx, least);
     assert_true(least[0] == 0x1p-29f && least[2] == 0);
     dq_quantized_weight result;
-    assert_int_equal(dq_quantize_weight(weight, axis, least, *state, &result, NULL), DQ_OK);
+    assert_int_equal(dq_quantize_weight(weight, &dq_weight_type_int8, axis, least, *state, &result, NULL), DQ_OK);
     assert_memory_equal(result.elements->data, ((int8_t[]){0, 0, 0, axis < 0 ? 0 : 127}), 4);
     assert_int_equal(dq_quantize_bias(bias, sx, result.scales, *state, &elements, &scales, NULL), DQ_OK);
     const int32_t *steps = elements->data;

@@ -37,12 +37,12 @@ static void pairs_by_hand(void **state) {
 static void projection_by_hand(void **state) {
   (void)state;
   int8_t weights[2];
-  dq_block_project(&pairs, (const double[]){100.2, 60.4}, weights, 2);
+  dq_block_project(&pairs, &dq_weight_type_int8, (const double[]){100.2, 60.4}, weights, 2);
   assert_int_equal(weights[0], 84);
   assert_int_equal(weights[1], 44);
-  dq_block_project(&pairs, (const double[]){-127, -10}, weights, 2);
+  dq_block_project(&pairs, &dq_weight_type_int8, (const double[]){-127, -10}, weights, 2);
   assert_int_equal(weights[0] + weights[1], -128);
-  dq_block_project(&pairs, (const double[]){100.2, -60.6}, weights, 2);
+  dq_block_project(&pairs, &dq_weight_type_int8, (const double[]){100.2, -60.6}, weights, 2);
   assert_int_equal(weights[0], 100);
   assert_int_equal(weights[1], -61);
 }
@@ -79,7 +79,7 @@ static void projection_takes_many_steps_at_once(void **state) {
     dq_block_rule rule = round % 4 == 1 ? pairs : dq_int16_rule(&input, count);
     double size = 1 + (double)(dq_random_next(&random) % 400);
     for (int64_t i = 0; i < count; i++) wanted[i] = size * (2 * (double)(dq_random_next(&random) % 10007) / 10007 - 1);
-    dq_block_project(&rule, wanted, found, count);
+    dq_block_project(&rule, &dq_weight_type_int8, wanted, found, count);
     project_by_steps(&rule, wanted, expected, count);
     assert_memory_equal(found, expected, (size_t)count);
   }
@@ -135,8 +135,9 @@ static void weights_are_safe(void **state) {
   for (int r = 0; r < 3; r++) {
     dq_quantized_weight plain, safe, raised;
     dq_error error;
-    assert_int_equal(dq_quantize_weight(w, 0, NULL, it->arena, &plain, &error), DQ_OK);
-    assert_int_equal(dq_quantize_weight_blocks(w, &taps, 0, NULL, &rules[r], it->arena, &safe, &error), DQ_OK);
+    assert_int_equal(dq_quantize_weight(w, &dq_weight_type_int8, 0, NULL, it->arena, &plain, &error), DQ_OK);
+    assert_int_equal(
+        dq_quantize_weight_blocks(w, &dq_weight_type_int8, &taps, 0, NULL, &rules[r], it->arena, &safe, &error), DQ_OK);
     assert_false(dq_blocks_allowed(&taps, plain.elements->data, &rules[r]));
     assert_true(dq_blocks_allowed(&taps, safe.elements->data, &rules[r]));
     float least[OUTPUTS];
@@ -151,7 +152,7 @@ static void weights_are_safe(void **state) {
       }
       assert_true(chosen <= fmaxf(least[o] * 1.01f, low));
     }
-    assert_int_equal(dq_quantize_weight(w, 0, least, it->arena, &raised, &error), DQ_OK);
+    assert_int_equal(dq_quantize_weight(w, &dq_weight_type_int8, 0, least, it->arena, &raised, &error), DQ_OK);
     assert_true(dq_weight_noise(w, &safe) <= dq_weight_noise(w, &raised) * 1.02);
     assert_true(dq_weight_noise(w, &safe) >= dq_weight_noise(w, &plain));
   }

@@ -21,8 +21,13 @@ static void together_is_better_than_each(void **state) {
   const double gram[] = {1, 1, 1, 1, 1, 1, 1, 1, 1}, weights[] = {0.4, 0.4};
   const float scale = 1;
   int8_t elements[] = {0, 0};
-  dq_rounding_task task = {
-      .outputs = 1, .inputs = 2, .gram = gram, .weights = weights, .scales = &scale, .elements = elements};
+  dq_rounding_task task = {.type = &dq_weight_type_int8,
+                           .outputs = 1,
+                           .inputs = 2,
+                           .gram = gram,
+                           .weights = weights,
+                           .scales = &scale,
+                           .elements = elements};
   dq_error error;
   assert_int_equal(dq_round_adaptive(&task, &context, &error), DQ_OK);
   assert_int_equal(elements[0], 1);
@@ -38,7 +43,8 @@ static void pairs_stay_safe(void **state) {
   const dq_block_rule pairs = DQ_PAIR_RULE;
   const dq_taps taps = {1, 2, 2, 1, 2, 1};
   int8_t elements[] = {70, 58};
-  dq_rounding_task task = {.outputs = 1,
+  dq_rounding_task task = {.type = &dq_weight_type_int8,
+                           .outputs = 1,
                            .inputs = 2,
                            .gram = gram,
                            .weights = weights,
@@ -65,7 +71,8 @@ static void the_bias_takes_the_mean(void **state) {
   const float scale = 1;
   int8_t elements[] = {0, 0};
   double bias = 0.5;
-  dq_rounding_task task = {.outputs = 1,
+  dq_rounding_task task = {.type = &dq_weight_type_int8,
+                           .outputs = 1,
                            .inputs = 2,
                            .gram = gram,
                            .weights = weights,
@@ -90,7 +97,8 @@ static void follows_the_float_network(void **state) {
   const float scale = 0.01f;
   int8_t elements[] = {100};
   double bias = 0;
-  dq_rounding_task task = {.outputs = 1,
+  dq_rounding_task task = {.type = &dq_weight_type_int8,
+                           .outputs = 1,
                            .inputs = 1,
                            .gram = gram,
                            .responses = responses,
@@ -116,8 +124,13 @@ static void more_damping_where_sums_cancel(void **state) {
   const double weights[] = {0.6, 1.3};
   const float scale = 1;
   int8_t elements[] = {1, 1};
-  dq_rounding_task task = {
-      .outputs = 1, .inputs = 2, .gram = gram, .weights = weights, .scales = &scale, .elements = elements};
+  dq_rounding_task task = {.type = &dq_weight_type_int8,
+                           .outputs = 1,
+                           .inputs = 2,
+                           .gram = gram,
+                           .weights = weights,
+                           .scales = &scale,
+                           .elements = elements};
   dq_error error;
   assert_int_equal(dq_round_adaptive(&task, &context, &error), DQ_OK);
   assert_true(elements[0] == 1 && elements[1] == 1);
@@ -178,7 +191,8 @@ static void every_method_keeps_the_rules(void **state) {
     if (dq_rounds_to_nearest(method)) continue;
     double bias[OUTPUTS] = {1, 2, 3};
     memcpy(elements, nearest, sizeof elements);
-    dq_rounding_task task = {.outputs = OUTPUTS,
+    dq_rounding_task task = {.type = &dq_weight_type_int8,
+                             .outputs = OUTPUTS,
                              .inputs = INPUTS,
                              .gram = gram,
                              .weights = weights,

@@ -54,6 +54,7 @@ static void walk_and_compare(network *it, const network *changed, const dq_round
   dq_error error;
   const dq_rounding_walk_input input = {.exact = it->graph,
                                         .quantized = changed->graph,
+                                        .weight_type = &dq_weight_type_int8,
                                         .layers = layers,
                                         .count = count,
                                         .data = it->data,
