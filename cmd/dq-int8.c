@@ -3,7 +3,6 @@
 #include "cmd/int8_command.h"
 #include "cmd/shared/hook.h"
 #include "cmd/options/options_rows.h"
-#include "quant/search/convert_int8.h"
 
 DQ_TABLE_CHOICES(table_format, dq_calibration_table_format_at)
 DQ_TABLE_CHOICES(method, dq_observer_at)
@@ -28,14 +27,14 @@ static const dq_option rows[] = {
      .maximum = 100,
      .preset = "99.999",
      .group = "Calibration",
-     DQ_INTO(dq_int8_arguments, percentile),
+     DQ_INTO(dq_int8_arguments, asked.int8.percentile),
      .help = "of --method percentile and auto: how many percent of the values stay inside"},
     {.name = "table",
      .job = DQ_JOB_PLACE,
      .type = DQ_OPTION_STRING,
      .value = "FILE",
      .group = "Calibration",
-     DQ_INTO(dq_int8_arguments, table),
+     DQ_INTO(dq_int8_arguments, asked.files.table),
      .help = "write the calibration table: all that was taken from data"},
     {.name = "table-format",
      .type = DQ_OPTION_ENUM,
@@ -51,7 +50,7 @@ static const dq_option rows[] = {
      .type = DQ_OPTION_STRING,
      .value = "FILE",
      .group = "Calibration",
-     DQ_INTO(dq_int8_arguments, use_table),
+     DQ_INTO(dq_int8_arguments, asked.files.use_table),
      .help = "quantize as this table says, without looking at data",
      .details = "Tables of dq, TensorRT caches, ONNX Runtime's calibration.json and ncnn tables are told apart by "
                 "their contents. Those of other programs name no model: every value that needs a range must be "
@@ -60,23 +59,23 @@ static const dq_option rows[] = {
      .letter = 'f',
      .type = DQ_OPTION_FLAG,
      .group = "Calibration",
-     DQ_INTO(dq_int8_arguments, force),
+     DQ_INTO(dq_int8_arguments, asked.files.force),
      .needs = "use-table",
      .help = "take a table of --use-table that is of another model or other data"},
-    DQ_ROW_SWITCH("equalize", dq_int8_arguments, equalize, .group = "Quantization",
+    DQ_ROW_SWITCH("equalize", dq_int8_arguments, asked.int8.equalize, .group = "Quantization",
                   .help = "scale channels to like ranges where it is exact: auto (when outputs come closer), on, off"),
-    DQ_ROW_SWITCH("bias-correction", dq_int8_arguments, bias_correction, .group = "Quantization",
+    DQ_ROW_SWITCH("bias-correction", dq_int8_arguments, asked.int8.bias_correction, .group = "Quantization",
                   .help =
                       "take back the mean shift that rounding weights makes: auto (when outputs come closer), on, off"),
     DQ_ROW_SWITCH(
-        "bias-absorption", dq_int8_arguments, bias_absorption, .group = "Quantization",
+        "bias-absorption", dq_int8_arguments, asked.int8.bias_absorption, .group = "Quantization",
         .help = "move what channels always stay above into the next biases: auto (when outputs come clearly closer), "
                 "on, off",
         .details =
             "Behind Relu or Clip, where only convolutions without padding or matrix products read the value and its "
             "range becomes narrower by a hundredth or more. Values below what the pictures of --data showed are cut."),
     DQ_ROW_SWITCH(
-        "range-search", dq_int8_arguments, range_search, .group = "Quantization",
+        "range-search", dq_int8_arguments, asked.int8.range_search, .group = "Quantization",
         .help = "of some ranges take that with least error in what reads the value: auto (when outputs come clearly "
                 "closer; "
                 "not with --method), on, off",
@@ -88,7 +87,7 @@ static const dq_option rows[] = {
      .choices = "auto|int32|pairs|int16",
      .preset = "auto",
      .group = "Quantization",
-     DQ_INTO(dq_int8_arguments, accumulator),
+     DQ_INTO(dq_int8_arguments, asked.int8.accumulator),
      .help = "how narrow sums provably are: int32, pairs (neighbouring products fit int16), int16 (blocks "
              "of the sum fit int16), auto (pairs where it costs little)"},
     {.name = "rounding",
@@ -103,7 +102,7 @@ static const dq_option rows[] = {
     {.name = "per-tensor",
      .type = DQ_OPTION_FLAG,
      .group = "Quantization",
-     DQ_INTO(dq_int8_arguments, per_tensor),
+     DQ_INTO(dq_int8_arguments, asked.int8.per_tensor),
      .help = "one scale per weight instead of one per output channel"},
     {.name = "activations",
      .aliases = "activation-type",
@@ -111,7 +110,7 @@ static const dq_option rows[] = {
      .choices = "u8=quint8|s8=qint8",
      .preset = "u8",
      .group = "Quantization",
-     DQ_INTO(dq_int8_arguments, activations),
+     DQ_INTO(dq_int8_arguments, asked.activations),
      .help = "type of the activations: u8, s8"},
     {.name = "format",
      .aliases = "quant-format",
@@ -119,7 +118,7 @@ static const dq_option rows[] = {
      .choices = "qdq|qoperator",
      .preset = "qdq",
      .group = "Quantization",
-     DQ_INTO(dq_int8_arguments, format),
+     DQ_INTO(dq_int8_arguments, asked.form),
      .help = "how quantization is written: qdq (pairs around operators), qoperator (operators on integers)",
      .details = "qdq: QuantizeLinear and DequantizeLinear around float operators, which runtimes make integer "
                 "kernels of. qoperator: QLinearConv and QLinearMatMul, and operators of ONNX Runtime's domain "
@@ -129,14 +128,14 @@ static const dq_option rows[] = {
      .aliases = "activation-symmetric",
      .type = DQ_OPTION_FLAG,
      .group = "Quantization",
-     DQ_INTO(dq_int8_arguments, symmetric),
+     DQ_INTO(dq_int8_arguments, asked.int8.symmetric),
      .help = "activations symmetric around zero (weights always are)"},
     {.name = "precision",
      .job = DQ_JOB_FILE,
      .type = DQ_OPTION_FILE,
      .value = "FILE",
      .group = "Quantization",
-     DQ_INTO(dq_int8_arguments, precision),
+     DQ_INTO(dq_int8_arguments, asked.precision),
      .help = "take the precision of layers from a settings file: fp32, fp16, int8",
      .details = "JSON: {\"schema\": \"dq-precision\", \"version\": 1, \"layers\": {\"conv1\": \"fp16\"}}. "
                 "Layers that are not named are quantized where they can be. Float16 layers have their weights in "
@@ -146,7 +145,7 @@ static const dq_option rows[] = {
      .type = DQ_OPTION_FILE,
      .value = "FILE",
      .group = "Quantization",
-     DQ_INTO(dq_int8_arguments, save_precision),
+     DQ_INTO(dq_int8_arguments, asked.files.precision),
      .help = "write the precision of every layer, for --precision"},
     {.name = "overflow",
      .type = DQ_OPTION_FLAG,
@@ -163,7 +162,7 @@ static const dq_option rows[] = {
      .value = "D",
      .maximum = 100,
      .group = "Quantization",
-     DQ_INTO(dq_int8_arguments, max_drop),
+     DQ_INTO(dq_int8_arguments, asked.max_drop),
      .needs = "data",
      .help = "leave as little in float as keeps accuracy within D percentage points; without labels: answers",
      .details =
@@ -175,11 +174,11 @@ static const dq_option rows[] = {
          "held; the model that loses least is written. A note tells how much other pictures may lose, and how many "
          "would show whether D holds for them. --time-limit ends the search with the best so far."},
     DQ_ROW_MIN_SQNR(
-        dq_int8_arguments, bounds.sqnr, .group = "Quantization",
+        dq_int8_arguments, asked.bounds.sqnr, .group = "Quantization",
         .help = "leave layers in float until every part of an output has an SQNR of D dB on other pictures (the "
                 "lower end of its 95 % interval); exit 1 if not"),
     DQ_ROW_MIN_AGREEMENT(
-        dq_int8_arguments, bounds.agreement, .group = "Quantization",
+        dq_int8_arguments, asked.bounds.agreement, .group = "Quantization",
         .help =
             "leave layers in float until P percent of the answers are those in float on other pictures (the lower end "
             "of the 95 % interval); exit 1 if not",
@@ -193,7 +192,7 @@ static const dq_option rows[] = {
      .maximum = 100,
      .preset = "10%",
      .group = "Quantization",
-     DQ_INTO(dq_int8_arguments, max_float),
+     DQ_INTO(dq_int8_arguments, asked.max_float),
      .help = "largest share of the multiply-accumulates and of the weights' bytes that may stay in float for "
              "--min-sqnr and --min-agreement, or where 8 bits lose much",
      .details = "Where it is not given, --min-sqnr and --min-agreement may take more multiply-accumulates, but no more "
@@ -202,7 +201,7 @@ static const dq_option rows[] = {
     {.name = "all-int8",
      .type = DQ_OPTION_FLAG,
      .group = "Quantization",
-     DQ_INTO(dq_int8_arguments, all_int8),
+     DQ_INTO(dq_int8_arguments, asked.all_int8),
      .help = "leave no layer in float for --min-sqnr and --min-agreement, or where 8 bits lose much",
      .details = "Else some stay in float where a part of an output has less than 10 dB, or less than 20 dB and 90 % of "
                 "the answers; below 20 dB on 15 pictures also those that gain clearly, within --max-float."},
@@ -232,7 +231,7 @@ static const dq_option rows[] = {
         .help = "measure accuracy and what the outputs lose on these pictures (accuracy: else on --data with labels)"),
     DQ_ROW_EVAL_LIMIT(dq_int8_arguments, eval.limit),
     DQ_ROW_TIME_LIMIT(
-        dq_int8_arguments, time_limit, .needs = "max-drop|rounding|retrain",
+        dq_int8_arguments, asked.int8.time_limit, .needs = "max-drop|rounding|retrain",
         .help = "end the search of --max-drop and --rounding, with the best so far, and the command of --retrain "
                 "after this time",
         .details = "Each of the three has the whole time. A command that is ended failed; trials of --max-drop are "
@@ -249,12 +248,10 @@ static const dq_option rows[] = {
 
 static dq_status check(const void *parsed, dq_error *error) {
   const dq_int8_arguments *options = parsed;
-  DQ_TRY(dq_decoder_check(options->data.decode, error));
-  const char *method = method_name(options->method);
-  if (dq_option_given(options, "percentile") && strcmp(method, "percentile") && strcmp(method, "auto"))
-    return dq_fail(error, DQ_USAGE, "--percentile is of --method percentile and auto, not of %s", method);
-  return dq_hook_check(options->retrain, options->data.data, options->common.operands[0], options->output.output,
-                       error);
+  const dq_int8_request asked = dq_int8_asked(options);
+  DQ_TRY(
+      dq_hook_check(options->retrain, options->data.data, options->common.operands[0], options->output.output, error));
+  return dq_int8_task_check(&asked, options->data.data != NULL, error);
 }
 
 const dq_command dq_verb_int8 = {

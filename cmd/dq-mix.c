@@ -110,8 +110,8 @@ static const dq_option rows[] = {
 typedef struct work {
   const mix_options *options;
   dq_graph *file, *original, *answer; // the model as it was, and in float32
-  dq_data *data;
-  dq_accuracy_check check;
+  dq_data *data, *eval;               // of --data and --eval; eval NULL: there is none
+  dq_accuracy_change check;
   dq_int8_options int8;
   dq_mix_named *named;
   dq_mix_report report;
@@ -189,7 +189,8 @@ static dq_status search(work *w, dq_error *error) {
   const mix_options *options = w->options;
   const char *model = options->common.operands[0];
   DQ_TRY(read_settings(w, error));
-  DQ_TRY(dq_accuracy_check_before(&w->check, w->original, model, w->context, error));
+  dq_status status = dq_accuracy_before(&w->check, w->original, w->context, error);
+  if (status != DQ_OK) return dq_error_prefix(error, status, "%s", model);
   bool labelled = w->check.before.count > 0;
   if (!labelled) {
     w->check.before = dq_agreement_whole(1);
@@ -203,7 +204,7 @@ static dq_status search(work *w, dq_error *error) {
                                    .seconds = options->time_limit,
                                    .int8 = &w->int8,
                                    .data = w->data,
-                                   .eval = w->check.opened,
+                                   .eval = w->eval,
                                    .labelled = labelled,
                                    .accuracy = w->check.options,
                                    .before = &w->check.before,
@@ -213,7 +214,7 @@ static dq_status search(work *w, dq_error *error) {
                                    .resume = options->resume,
                                    .on_better = is_stream(options) ? NULL : store,
                                    .user = w};
-  dq_status status = dq_mix_search(&w->answer, w->original, &w->report, &settings, w->context, w->arena, error);
+  status = dq_mix_search(&w->answer, w->original, &w->report, &settings, w->context, w->arena, error);
   if (status != DQ_OK) return dq_error_prefix(error, status, "%s", model);
   return conclude(w, error);
 }
@@ -227,11 +228,11 @@ static dq_status run(const void *parsed, const dq_context *context, dq_error *er
   dq_recall_preset(&arguments, w.file, context);
   dq_status status = w.arena ? dq_int8_widen(&w.original, w.file, context, error) : dq_fail_memory(error, 0);
   if (status == DQ_OK) status = dq_open_data(&w.data, &arguments, options->common.seed, context, error);
-  if (status == DQ_OK)
-    status = dq_accuracy_check_open(&w.check, w.data, &arguments, &options->eval, &options->common, context, error);
+  if (status == DQ_OK) status = dq_open_eval(&w.eval, &arguments, &options->eval, &options->common, context, error);
+  w.check = dq_accuracy_check_of(w.eval, w.data, &arguments, &options->common);
   if (status == DQ_OK) status = search(&w, error);
   dq_graph_free(w.answer);
-  dq_accuracy_check_close(&w.check);
+  dq_data_free(w.eval);
   dq_data_free(w.data);
   dq_arena_free(w.arena);
   dq_graph_free(w.original);

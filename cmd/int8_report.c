@@ -7,7 +7,7 @@
 #include "lib/report/report_verdict.h"
 
 static dq_status print(const dq_common_options *common, const dq_int8_report *found,
-                       const dq_quantization_check *layers, const dq_accuracy_check *accuracy, bool overflow,
+                       const dq_quantization_check *layers, const dq_accuracy_change *accuracy, bool overflow,
                        dq_error *error) {
   char title[512];
   snprintf(title, sizeof title, "INT8 quantization of %s", common->operands[0]);
@@ -21,7 +21,7 @@ static dq_status print(const dq_common_options *common, const dq_int8_report *fo
 }
 
 dq_status dq_int8_print(const dq_common_options *common, const dq_int8_report *found,
-                        const dq_quantization_check *layers, const dq_accuracy_check *accuracy, bool overflow,
+                        const dq_quantization_check *layers, const dq_accuracy_change *accuracy, bool overflow,
                         const dq_context *context, dq_error *error) {
   dq_status status = DQ_OK;
   if (dq_command_writes(context)) status = print(common, found, layers, accuracy, overflow, error);

@@ -9,7 +9,7 @@
 // Prints and writes the tables as the options say, in the first process of a job; all have its status. `overflow`: with
 // the audit of each layer. Statuses as dq_command_report.
 dq_status dq_int8_print(const dq_common_options *common, const dq_int8_report *found,
-                        const dq_quantization_check *layers, const dq_accuracy_check *accuracy, bool overflow,
+                        const dq_quantization_check *layers, const dq_accuracy_change *accuracy, bool overflow,
                         const dq_context *context, dq_error *error);
 
 // Tells in a note which runtimes read the form that the options choose, where these are not all.

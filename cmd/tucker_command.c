@@ -25,7 +25,8 @@ typedef struct work {
   dq_graph *original;       // the model in float32
   dq_data *data;            // of --data; NULL: none
   dq_tucker_split split;    // of `data`, unless nothing is fitted or --eval has the pictures for the verdict
-  dq_accuracy_check check;
+  dq_data *eval;            // of --eval; NULL: none
+  dq_accuracy_change check;
   dq_result decomposed; // accuracy between decomposition and the hook
   dq_verdict verdict;   // on the model in the file
   dq_arena *arena;
@@ -42,8 +43,8 @@ static dq_data *choose_judges(const work *w, bool *seen) {
   const bool builtin = options->retrain && dq_is_builtin(options->retrain);
   *seen = false;
   if (w->split.apart && !options->retrain) return w->split.apart;
-  *seen = w->check.opened ? searches(w) || builtin : searches(w) || !options->plain || options->retrain;
-  return w->check.opened ? w->check.opened : w->data;
+  *seen = w->eval ? searches(w) || builtin : searches(w) || !options->plain || options->retrain;
+  return w->eval ? w->eval : w->data;
 }
 
 // Compares the outputs of a decomposed model with those of the original.
@@ -109,7 +110,7 @@ static dq_status read_settings(work *w, const dq_graph *graph, dq_error *error) 
   DQ_TRY(dq_complete_shapes(&w->request, graph, settings->data, w->arena, error));
   settings->pictures = options->fit_limit;
   settings->batch = options->data.batch;
-  DQ_TRY(dq_settle_batch(&settings->batch, graph, &w->request, w->data ? w->data : w->check.opened, w->context, error));
+  DQ_TRY(dq_settle_batch(&settings->batch, graph, &w->request, w->data ? w->data : w->eval, w->context, error));
   w->check.options.batch = settings->batch;
   if (w->request.input_count) settings->shapes = &w->request;
   w->check.options.shapes = w->request;
@@ -190,7 +191,7 @@ static dq_status retrain(const work *w, const dq_graph *graph, const dq_tucker_r
                              .data = options->data.data,
                              .time_limit = options->time_limit,
                              .shapes = w->settings.shapes};
-  dq_builtin builtin = dq_builtin_of(w->original, w->data, w->check.opened, DQ_BUILTIN_FLOAT, &hook, w->context);
+  dq_builtin builtin = dq_builtin_of(w->original, w->data, w->eval, DQ_BUILTIN_FLOAT, &hook, w->context);
   builtin.options.training.shapes = w->request;
   DQ_TRY(dq_hook_builtin(&hook, &builtin, "--eval", error));
   dq_status status = options->every
@@ -203,7 +204,7 @@ static dq_status retrain(const work *w, const dq_graph *graph, const dq_tucker_r
 static dq_status measure_retrained(work *w, bool failed, dq_error *error) {
   dq_graph *graph = NULL;
   DQ_TRY(dq_model_open(&graph, w->options->output.output, w->context, error));
-  dq_status status = failed ? DQ_OK : dq_accuracy_check_after(&w->check, graph, w->context, error);
+  dq_status status = failed ? DQ_OK : dq_accuracy_after(&w->check, graph, w->context, error);
   if (status == DQ_OK) status = judge(w, graph, error);
   dq_graph_free(graph);
   return status;
@@ -231,12 +232,13 @@ static dq_status decompose(work *w, dq_graph *graph, dq_error *error) {
   const char *model = w->options->common.operands[0];
   dq_tucker_report report;
   DQ_TRY(read_settings(w, graph, error));
-  DQ_TRY(dq_accuracy_check_before(&w->check, graph, model, w->context, error));
+  dq_status status = dq_accuracy_before(&w->check, graph, w->context, error);
+  if (status != DQ_OK) return dq_error_prefix(error, status, "%s", model);
   if (dq_option_given(w->options, "max-drop")) return search(w, graph, error);
-  dq_status status = dq_tucker_apply(graph, &w->settings, &report, error);
+  status = dq_tucker_apply(graph, &w->settings, &report, error);
   if (status != DQ_OK) return dq_error_prefix(error, status, "%s", model);
   DQ_TRY(write_model(w, graph, &report, error));
-  DQ_TRY(dq_accuracy_check_after(&w->check, graph, w->context, error));
+  DQ_TRY(dq_accuracy_after(&w->check, graph, w->context, error));
   w->decomposed = w->check.after;
   w->check.after.count = 0;
   return finish(w, graph, &report, error);
@@ -272,12 +274,12 @@ dq_status dq_tucker_command_run(const void *parsed, const dq_context *context, d
   if (status == DQ_OK && arguments.data)
     status = dq_open_data(&w.data, &arguments, options->common.seed, context, error);
   if (status == DQ_OK) status = split_data(&w, error);
-  if (status == DQ_OK)
-    status = dq_accuracy_check_open(&w.check, searches(&w) && w.split.fitted ? w.split.fitted : w.data, &arguments,
-                                    &options->eval, &options->common, context, error);
+  if (status == DQ_OK) status = dq_open_eval(&w.eval, &arguments, &options->eval, &options->common, context, error);
+  w.check = dq_accuracy_check_of(w.eval, searches(&w) && w.split.fitted ? w.split.fitted : w.data, &arguments,
+                                 &options->common);
   w.settings = (dq_tucker_options){.context = context, .data = options->plain ? NULL : fitted_data(&w)};
   if (status == DQ_OK) status = decompose(&w, graph, error);
-  dq_accuracy_check_close(&w.check);
+  dq_data_free(w.eval);
   dq_tucker_split_close(&w.split);
   dq_data_free(w.data);
   dq_arena_free(w.arena);

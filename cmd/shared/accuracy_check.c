@@ -6,58 +6,32 @@
 
 #include "lib/verdict/drop_bound.h"
 
-dq_status dq_accuracy_check_open(dq_accuracy_check *check, dq_data *data, const dq_data_arguments *arguments,
-                                 const dq_eval_arguments *eval, const dq_common_options *common,
-                                 const dq_context *context, dq_error *error) {
-  const char *spec = eval->spec;
-  *check = (dq_accuracy_check){.asked = spec || dq_option_given(common, "task") || dq_option_given(common, "max-drop"),
-                               .options = {.task = dq_task_of(arguments), .decode = arguments->decode}};
-  if (spec) {
-    dq_data_arguments other = *arguments;
-    other.data = spec;
-    other.limit = eval->limit;
-    if (arguments->data) other.labels = NULL; // they belong to --data
-    DQ_TRY(dq_open_data(&check->opened, &other, common->seed, context, error));
-    data = check->opened;
-  }
-  bool labelled = data && dq_data_labelled(data) != DQ_LABEL_NONE;
-  if (spec && !labelled)
-    dq_message(context, DQ_NOTE, "%s: no labels: the outputs are compared with those of the float network", spec);
-  if (labelled && arguments->task != DQ_CHOICE_TASK_NONE) check->data = data;
+static bool is_labelled(dq_data *data) { return data && dq_data_labelled(data) != DQ_LABEL_NONE; }
+
+dq_status dq_open_eval(dq_data **opened, const dq_data_arguments *arguments, const dq_eval_arguments *eval,
+                       const dq_common_options *common, const dq_context *context, dq_error *error) {
+  *opened = NULL;
+  if (!eval->spec) return DQ_OK;
+  dq_data_arguments other = *arguments;
+  other.data = eval->spec;
+  other.limit = eval->limit;
+  if (arguments->data) other.labels = NULL; // they belong to --data
+  DQ_TRY(dq_open_data(opened, &other, common->seed, context, error));
+  if (!is_labelled(*opened))
+    dq_message(context, DQ_NOTE, "%s: no labels: the outputs are compared with those of the float network", eval->spec);
   return DQ_OK;
 }
 
-void dq_accuracy_check_close(dq_accuracy_check *check) {
-  dq_data_free(check->opened);
-  check->opened = check->data = NULL;
+dq_accuracy_change dq_accuracy_check_of(dq_data *eval, dq_data *data, const dq_data_arguments *arguments,
+                                        const dq_common_options *common) {
+  dq_data *pictures = eval ? eval : data;
+  const bool measured = is_labelled(pictures) && arguments->task != DQ_CHOICE_TASK_NONE;
+  return (dq_accuracy_change){.data = measured ? pictures : NULL,
+                              .asked = eval || dq_option_given(common, "task") || dq_option_given(common, "max-drop"),
+                              .options = {.task = dq_task_of(arguments), .decode = arguments->decode}};
 }
 
-dq_status dq_accuracy_check_before(dq_accuracy_check *check, const dq_graph *graph, const char *path,
-                                   const dq_context *context, dq_error *error) {
-  if (!check->data) return DQ_OK;
-  dq_error reason = {0};
-  dq_status status = dq_accuracy_run(&check->before, graph, check->data, &check->options, context, &reason);
-  if (status == DQ_OK) {
-    check->options.task = check->before.task; // as guessed, which need not be said twice
-    return DQ_OK;
-  }
-  bool fatal = check->asked || status == DQ_SYSTEM || status == DQ_CANCELLED;
-  if (fatal) {
-    if (error) *error = reason;
-    return dq_error_prefix(error, status, "%s", path);
-  }
-  dq_message(context, DQ_WARNING, "accuracy is not measured: %s", reason.message);
-  check->before = (dq_result){0};
-  return DQ_OK;
-}
-
-dq_status dq_accuracy_check_after(dq_accuracy_check *check, const dq_graph *graph, const dq_context *context,
-                                  dq_error *error) {
-  if (!check->before.count) return DQ_OK;
-  return dq_accuracy_run(&check->after, graph, check->data, &check->options, context, error);
-}
-
-dq_status dq_accuracy_check_drop(const dq_accuracy_check *check, double most, const char *path, dq_error *error) {
+dq_status dq_accuracy_check_drop(const dq_accuracy_change *check, double most, const char *path, dq_error *error) {
   if (!check->before.count || !check->after.count) return DQ_OK;
   double drop = dq_accuracy_drop(&check->before, &check->after);
   if (drop <= most + 1e-9) return DQ_OK;
@@ -67,7 +41,7 @@ dq_status dq_accuracy_check_drop(const dq_accuracy_check *check, double most, co
   return DQ_CONDITION;
 }
 
-void dq_accuracy_check_others(const dq_accuracy_check *check, const dq_result *after, double most,
+void dq_accuracy_check_others(const dq_accuracy_change *check, const dq_result *after, double most,
                               const dq_context *context) {
   const dq_result *before = &check->before;
   if (!before->count || !after->count || dq_accuracy_drop(before, after) > most + 1e-9) return;

@@ -39,11 +39,8 @@ void dq_recall_preset(dq_data_arguments *arguments, const dq_graph *graph, const
 
 dq_status dq_read_shapes(const dq_option_list *texts, const dq_graph *graph, int64_t batch, dq_arena *arena,
                          dq_shape_request *request, dq_error *error) {
-  dq_input_shape *shapes = DQ_NEW_ARRAY(arena, texts->count, dq_input_shape);
-  if (!shapes) return dq_fail_memory(error, (size_t)texts->count * sizeof *shapes);
-  for (int i = 0; i < texts->count; i++) DQ_TRY(dq_input_shape_parse(texts->items[i], arena, &shapes[i], error));
-  *request = (dq_shape_request){.batch = batch, .inputs = shapes, .input_count = texts->count};
-  return graph ? dq_input_names(&graph, 1, request, error) : DQ_OK;
+  *request = (dq_shape_request){.batch = batch};
+  return dq_input_shapes_read(request, texts->items, texts->count, &graph, graph ? 1 : 0, arena, error);
 }
 
 dq_status dq_verify_model(const char *path, const dq_context *context, dq_error *error) {

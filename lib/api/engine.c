@@ -63,12 +63,8 @@ int dq_api_count(const char *const *names) {
 
 dq_status dq_api_shapes(const char *const *texts, const dq_graph *const *graphs, int graph_count, int64_t batch,
                         dq_arena *arena, dq_shape_request *request, dq_error *error) {
-  int count = dq_api_count(texts);
-  dq_input_shape *shapes = DQ_NEW_ARRAY(arena, count, dq_input_shape);
-  if (!shapes) return dq_fail_memory(error, (size_t)count * sizeof *shapes);
-  for (int i = 0; i < count; i++) DQ_TRY(dq_input_shape_parse(texts[i], arena, &shapes[i], error));
-  *request = (dq_shape_request){.batch = batch, .inputs = shapes, .input_count = count};
-  return dq_input_names(graphs, graph_count, request, error);
+  *request = (dq_shape_request){.batch = batch};
+  return dq_input_shapes_read(request, texts, dq_api_count(texts), graphs, graph_count, arena, error);
 }
 
 dq_status dq_api_batch(int64_t *batch, const dq_model *model, const dq_shape_request *shapes, dq_data *data,

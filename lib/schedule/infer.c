@@ -104,6 +104,15 @@ dq_status dq_input_names(const dq_graph *const *graphs, int count, const dq_shap
   return DQ_OK;
 }
 
+dq_status dq_input_shapes_read(dq_shape_request *request, const char *const *texts, int count,
+                               const dq_graph *const *graphs, int graph_count, dq_arena *arena, dq_error *error) {
+  dq_input_shape *shapes = DQ_NEW_ARRAY(arena, count, dq_input_shape);
+  if (!shapes) return dq_fail_memory(error, (size_t)count * sizeof *shapes);
+  for (int i = 0; i < count; i++) DQ_TRY(dq_input_shape_parse(texts[i], arena, &shapes[i], error));
+  request->inputs = shapes, request->input_count = count;
+  return graph_count ? dq_input_names(graphs, graph_count, request, error) : DQ_OK;
+}
+
 static dq_status unknown_dimension(const dq_value *input, int i, dq_error *error) {
   const char *symbol = input->dims[i].symbol;
   return dq_fail(error, DQ_USAGE, "input '%s': dimension %d%s%s%s is not known", input->name, i, symbol ? " ('" : "",

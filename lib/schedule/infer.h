@@ -28,6 +28,11 @@ dq_status dq_input_shape_parse(const char *text, dq_arena *arena, dq_input_shape
 // DQ_USAGE, with the nearest name as a hint: a shape of the request is for no input of any of the `count` graphs.
 dq_status dq_input_names(const dq_graph *const *graphs, int count, const dq_shape_request *request, dq_error *error);
 
+// Parses `count` texts into the inputs of *request, whose batch is that of the caller; arrays are in the arena.
+// DQ_USAGE as dq_input_shape_parse, and as dq_input_names where there are graphs; DQ_SYSTEM: there is no memory.
+dq_status dq_input_shapes_read(dq_shape_request *request, const char *const *texts, int count,
+                               const dq_graph *const *graphs, int graph_count, dq_arena *arena, dq_error *error);
+
 // The size that the request gives for a dimension of the input; -1: none. `request` may be NULL.
 int64_t dq_input_given(const dq_graph *graph, const dq_value *input, const dq_shape_request *request, int dimension);
 
