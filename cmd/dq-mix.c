@@ -7,12 +7,9 @@
 #include "cmd/shared/write_model.h"
 #include "cmd/options/options_rows.h"
 #include "lib/document/origin.h"
-#include "lib/eval/decode.h"
 #include "lib/onnx/onnx.h"
 #include "lib/report/report_mix.h"
-#include "lib/session/batch.h"
-#include "quant/mix/mix.h"
-#include "quant/search/agreement.h"
+#include "quant/mix/mix_task.h"
 
 typedef struct mix_options {
   dq_common_options common;
@@ -20,12 +17,13 @@ typedef struct mix_options {
   dq_output_options output;
   dq_report_options report;
   dq_eval_arguments eval;
-  double max_drop, max_time, time_limit;
+  // Values that a row parses as the request has them; asked_of gives the whole request.
+  dq_mix_request asked;
   size_t size;
   int64_t points;
-  const char *save_precision, *cache;
-  bool resume, layers, cautious;
   dq_option_list also, shapes;
+  const char *save_precision;
+  bool layers;
 } mix_options;
 
 static const dq_option rows[] = {
@@ -34,7 +32,7 @@ static const dq_option rows[] = {
      .value = "D",
      .maximum = 100,
      .group = "Bounds",
-     DQ_INTO(mix_options, max_drop),
+     DQ_INTO(mix_options, asked.search.drop),
      .help = "accuracy may fall by D percentage points; without labels: D percent of the answers may change",
      .details = "Of the first figure, on the pictures of --eval, else of --data. The fastest of the measured points "
                 "that hold all bounds is written; exit status 1 when none does, and the one that loses least is "
@@ -42,7 +40,7 @@ static const dq_option rows[] = {
     {.name = "cautious",
      .type = DQ_OPTION_FLAG,
      .group = "Bounds",
-     DQ_INTO(mix_options, cautious),
+     DQ_INTO(mix_options, asked.search.cautious),
      .help = "a point holds --max-drop only where it and all points with less noise change the figure by D at most",
      .details = "For few pictures, on which the loss of the best of many points is chance, and a gain shows how "
                 "much chance does."},
@@ -52,7 +50,7 @@ static const dq_option rows[] = {
      .open_minimum = true,
      .value = "T",
      .group = "Bounds",
-     DQ_INTO(mix_options, max_time),
+     DQ_INTO(mix_options, asked.search.most_seconds),
      .help = "a run may take T, such as 2.5ms"},
     {.name = "size",
      .type = DQ_OPTION_SIZE,
@@ -74,7 +72,7 @@ static const dq_option rows[] = {
      .group = "Search",
      DQ_INTO(mix_options, points),
      .help = "measure N points of the front in each of two rounds"},
-    DQ_ROW_TIME_LIMIT(mix_options, time_limit, .preset = "30s", .group = "Search",
+    DQ_ROW_TIME_LIMIT(mix_options, asked.search.seconds, .preset = "30s", .group = "Search",
                       .help = "measure times about so long; noises take as long again or more, accuracies as they do"),
     {.name = "also",
      .type = DQ_OPTION_LIST,
@@ -86,12 +84,12 @@ static const dq_option rows[] = {
      .type = DQ_OPTION_STRING,
      .value = "FILE",
      .group = "Search",
-     DQ_INTO(mix_options, cache),
+     DQ_INTO(mix_options, asked.search.cache),
      .help = "keep what is measured in FILE and FILE.table (default: OUT.mix)"},
     {.name = "resume",
      .type = DQ_OPTION_FLAG,
      .group = "Search",
-     DQ_INTO(mix_options, resume),
+     DQ_INTO(mix_options, asked.search.resume),
      .help = "go on with what --cache knows: another bound takes no measurement"},
     {.name = "save-precision",
      .type = DQ_OPTION_FILE,
@@ -107,45 +105,29 @@ static const dq_option rows[] = {
     DQ_ROW_SHAPE(mix_options, shapes, ""),
 };
 
+static dq_mix_request asked_of(const mix_options *options) {
+  dq_mix_request asked = options->asked;
+  asked.search.most_bytes = (int64_t)options->size;
+  asked.search.points = (int)options->points;
+  asked.also = options->also.items, asked.also_count = options->also.count;
+  asked.shapes = options->shapes.items, asked.shape_count = options->shapes.count;
+  asked.task = dq_task_of(&options->data);
+  asked.decode = options->data.decode;
+  asked.batch = options->data.batch;
+  asked.search_hint = "a larger --memory is needed: dq-mix always tries the range search";
+  asked.no_labels = "no labels: answers are compared with those of the float network";
+  return asked;
+}
+
 typedef struct work {
   const mix_options *options;
   dq_graph *file, *original, *answer; // the model as it was, and in float32
-  dq_data *data, *eval;               // of --data and --eval; eval NULL: there is none
-  dq_accuracy_change check;
-  dq_int8_options int8;
-  dq_mix_named *named;
+  dq_mix_task task;
   dq_mix_report report;
-  const char *cache;
-  dq_arena *arena;
-  const dq_context *context;
 } work;
-
-// ---- Settings ----
 
 // Whether the model goes to standard output, where it can be written once.
 static bool is_stream(const mix_options *options) { return !strcmp(options->output.output, "-"); }
-
-static dq_status read_settings(work *w, dq_error *error) {
-  const mix_options *options = w->options;
-  w->int8 = dq_int8_defaults();
-  w->int8.decode = options->data.decode;
-  w->int8.batch = options->data.batch;
-  w->int8.search_hint = "a larger --memory is needed: dq-mix always tries the range search";
-  DQ_TRY(dq_read_shapes(&options->shapes, w->original, 1, w->arena, &w->int8.shapes, error));
-  DQ_TRY(dq_complete_shapes(&w->int8.shapes, w->original, w->data, w->arena, error));
-  w->check.options.shapes = w->int8.shapes;
-  DQ_TRY(dq_settle_batch(&w->int8.batch, w->original, &w->int8.shapes, w->data, w->context, error));
-  w->check.options.batch = w->int8.batch;
-  w->cache = options->cache;
-  if (!w->cache && !is_stream(options)) w->cache = dq_arena_printf(w->arena, "%s.mix", options->output.output);
-  w->named = DQ_NEW_ARRAY(w->arena, options->also.count, dq_mix_named);
-  if (dq_arena_exhausted(w->arena)) return dq_fail_memory(error, 0);
-  for (int i = 0; i < options->also.count; i++)
-    DQ_TRY(dq_mix_named_read(&w->named[i], options->also.items[i], w->original, w->arena, error));
-  return DQ_OK;
-}
-
-// ---- The search ----
 
 // Every better point is on the disk before the next one is measured.
 static dq_status store(void *user, const dq_graph *form, const dq_precision_map *map, dq_error *error) {
@@ -171,14 +153,16 @@ static dq_status conclude(work *w, dq_error *error) {
     return dq_fail(error, DQ_CONDITION,
                    "the machine is too noisy: the same plan twice has a time ratio of %.3f to %.3f; what was measured "
                    "before stands in %s, and --resume goes on",
-                   found->control.low, found->control.high, w->cache ? w->cache : "no file (--cache)");
+                   found->control.low, found->control.high,
+                   w->task.settings.cache ? w->task.settings.cache : "no file (--cache)");
   const dq_mix_point *answer = &found->points[found->answer];
   DQ_TRY(store(w, w->answer, &answer->map, error));
-  DQ_TRY(dq_verify_model(path, w->context, error));
-  dq_note_growth(w->file, w->answer, path, w->context);
+  DQ_TRY(dq_verify_model(path, w->task.context, error));
+  dq_note_growth(w->file, w->answer, path, w->task.context);
   DQ_TRY(print_report(w, error));
   const bool is_of_this_run = answer->figures.has_parts || answer->figures.low > 0; // not of the cache
-  if (is_of_this_run) dq_accuracy_check_others(&w->check, &answer->figures, w->options->max_drop, w->context);
+  if (is_of_this_run)
+    dq_accuracy_check_others(&w->task.check, &answer->figures, w->task.asked.search.drop, w->task.context);
   if (found->held) return DQ_OK;
   dq_fail(error, DQ_CONDITION, "no measured point is within the bounds; the answer loses %.4g points", answer->drop);
   dq_error_hint(error, "%s is written all the same", path);
@@ -187,62 +171,51 @@ static dq_status conclude(work *w, dq_error *error) {
 
 static dq_status search(work *w, dq_error *error) {
   const mix_options *options = w->options;
-  const char *model = options->common.operands[0];
-  DQ_TRY(read_settings(w, error));
-  dq_status status = dq_accuracy_before(&w->check, w->original, w->context, error);
-  if (status != DQ_OK) return dq_error_prefix(error, status, "%s", model);
-  bool labelled = w->check.before.count > 0;
-  if (!labelled) {
-    w->check.before = dq_agreement_whole(1);
-    dq_message(w->context, DQ_NOTE, "no labels: answers are compared with those of the float network");
+  dq_mix_options *asked = &w->task.asked.search;
+  if (!is_stream(options)) {
+    if (!asked->cache) asked->cache = dq_arena_printf(w->task.arena, "%s.mix", options->output.output);
+    if (!asked->cache) return dq_fail_memory(error, 0);
+    asked->on_better = store, asked->user = w;
   }
-  const dq_mix_options settings = {.drop = options->max_drop,
-                                   .cautious = options->cautious,
-                                   .most_seconds = options->max_time,
-                                   .most_bytes = (int64_t)options->size,
-                                   .points = (int)options->points,
-                                   .seconds = options->time_limit,
-                                   .int8 = &w->int8,
-                                   .data = w->data,
-                                   .eval = w->eval,
-                                   .labelled = labelled,
-                                   .accuracy = w->check.options,
-                                   .before = &w->check.before,
-                                   .named = w->named,
-                                   .named_count = options->also.count,
-                                   .cache = w->cache,
-                                   .resume = options->resume,
-                                   .on_better = is_stream(options) ? NULL : store,
-                                   .user = w};
-  status = dq_mix_search(&w->answer, w->original, &w->report, &settings, w->context, w->arena, error);
-  if (status != DQ_OK) return dq_error_prefix(error, status, "%s", model);
+  DQ_TRY(dq_mix_task_read(&w->task, error));
+  dq_status status = dq_mix_task_search(&w->answer, &w->report, &w->task, error);
+  if (status != DQ_OK) return dq_error_prefix(error, status, "%s", options->common.operands[0]);
   return conclude(w, error);
 }
 
-static dq_status run(const void *parsed, const dq_context *context, dq_error *error) {
-  const mix_options *options = parsed;
-  work w = {.options = options, .context = context};
+// Opens the model and the data.
+static dq_status open_all(work *w, dq_error *error) {
+  const mix_options *options = w->options;
+  dq_mix_task *task = &w->task;
+  const dq_context *context = task->context;
   dq_data_arguments arguments = options->data;
-  DQ_TRY(dq_model_open(&w.file, options->common.operands[0], context, error));
-  w.arena = dq_context_arena(context);
-  dq_recall_preset(&arguments, w.file, context);
-  dq_status status = w.arena ? dq_int8_widen(&w.original, w.file, context, error) : dq_fail_memory(error, 0);
-  if (status == DQ_OK) status = dq_open_data(&w.data, &arguments, options->common.seed, context, error);
-  if (status == DQ_OK) status = dq_open_eval(&w.eval, &arguments, &options->eval, &options->common, context, error);
-  w.check = dq_accuracy_check_of(w.eval, w.data, &arguments, &options->common);
+  DQ_TRY(dq_model_open(&w->file, options->common.operands[0], context, error));
+  if (!(task->arena = dq_context_arena(context))) return dq_fail_memory(error, 0);
+  dq_recall_preset(&arguments, w->file, context);
+  DQ_TRY(dq_int8_widen(&w->original, w->file, context, error));
+  task->graph = w->original;
+  DQ_TRY(dq_open_data(&task->data, &arguments, options->common.seed, context, error));
+  DQ_TRY(dq_open_eval(&task->eval, &arguments, &options->eval, &options->common, context, error));
+  task->check = dq_accuracy_check_of(task->eval, task->data, &arguments, &options->common);
+  return DQ_OK;
+}
+
+static dq_status run(const void *parsed, const dq_context *context, dq_error *error) {
+  work w = {.options = parsed, .task = {.asked = asked_of(parsed), .context = context}};
+  dq_status status = open_all(&w, error);
   if (status == DQ_OK) status = search(&w, error);
   dq_graph_free(w.answer);
-  dq_data_free(w.eval);
-  dq_data_free(w.data);
-  dq_arena_free(w.arena);
+  dq_data_free(w.task.eval);
+  dq_data_free(w.task.data);
+  dq_arena_free(w.task.arena);
   dq_graph_free(w.original);
   dq_graph_free(w.file);
   return status;
 }
 
 static dq_status check(const void *parsed, dq_error *error) {
-  const mix_options *options = parsed;
-  return dq_decoder_check(options->data.decode, error);
+  const dq_mix_request asked = asked_of(parsed);
+  return dq_mix_task_check(&asked, error);
 }
 
 const dq_command dq_verb_mix = {

@@ -1,10 +1,6 @@
 // The choice of precisions of the public interface.
-#include <string.h>
-
 #include "lib/api/api_internal.h"
-#include "lib/eval/decode.h"
-#include "lib/session/runner.h"
-#include "quant/search/agreement.h"
+#include "quant/mix/mix_task.h"
 
 static const dq_model_mix_options mix_defaults = {.points = 8, .time_limit = 30};
 
@@ -14,84 +10,41 @@ void dq_model_mix_defaults(dq_model_mix_options *options, size_t size) {
 
 typedef struct work {
   dq_model *model;
-  dq_data *data;
   dq_model_mix_options given;
-  dq_int8_options int8;
-  dq_mix_options settings;
-  dq_result before;
-  dq_arena *arena; // of the model
-  const dq_context *context;
+  dq_mix_task task; // its arena becomes that of the model
 } work;
 
-static dq_status check_ranges(const dq_model_mix_options *given, dq_error *error) {
-  if (!(given->max_drop >= 0 && given->max_drop <= 100))
-    return dq_fail(error, DQ_USAGE, "max_drop is %g, expected 0 to 100", given->max_drop);
-  if (!(given->max_time >= 0 && given->max_time <= 1e9))
-    return dq_fail(error, DQ_USAGE, "max_time is %g, expected 0 to 1e9", given->max_time);
-  if (given->max_size > INT64_MAX) return dq_fail(error, DQ_USAGE, "max_size is above the largest size");
-  if (given->points < 6 || given->points > 100)
-    return dq_fail(error, DQ_USAGE, "points is %d, expected 6 to 100", given->points);
-  if (!(given->time_limit > 0 && given->time_limit <= 1e9))
-    return dq_fail(error, DQ_USAGE, "time_limit is %g, expected more than 0, at most 1e9", given->time_limit);
-  if (given->resume && !given->cache) return dq_fail(error, DQ_USAGE, "resume is given without cache");
-  DQ_TRY(dq_task_check(given->task, error));
-  return dq_decoder_check(given->decode, error);
+static dq_mix_request asked_of(const dq_model_mix_options *given) {
+  return (dq_mix_request){.search = {.drop = given->max_drop,
+                                     .cautious = given->cautious != 0,
+                                     .most_seconds = given->max_time,
+                                     .most_bytes = (int64_t)given->max_size,
+                                     .points = given->points,
+                                     .seconds = given->time_limit,
+                                     .cache = given->cache,
+                                     .resume = given->resume != 0},
+                          .also = given->also,
+                          .also_count = dq_api_count(given->also),
+                          .shapes = given->shapes,
+                          .shape_count = dq_api_count(given->shapes),
+                          .task = given->task,
+                          .decode = given->decode,
+                          .batch = given->batch};
 }
 
-static dq_status read_also(work *w, dq_error *error) {
-  int count = dq_api_count(w->given.also);
-  dq_mix_named *named = DQ_NEW_ARRAY(w->arena, count, dq_mix_named);
-  if (!named) return dq_fail_memory(error, 0);
-  for (int i = 0; i < count; i++)
-    DQ_TRY(dq_mix_named_read(&named[i], w->given.also[i], w->model->graph, w->arena, error));
-  w->settings.named = named;
-  w->settings.named_count = count;
-  return DQ_OK;
-}
-
-static dq_status measure_before(work *w, dq_error *error) {
-  dq_mix_options *settings = &w->settings;
-  dq_data *data = settings->eval ? settings->eval : w->data;
-  if (dq_data_labelled(data) != DQ_LABEL_NONE)
-    DQ_TRY(dq_accuracy_run(&w->before, w->model->graph, data, &settings->accuracy, w->context, error));
-  settings->labelled = w->before.count > 0;
-  if (settings->labelled) settings->accuracy.task = w->before.task;
-  else w->before = dq_agreement_whole(1);
-  settings->before = &w->before;
-  return DQ_OK;
-}
-
-static dq_status read_settings(work *w, dq_error *error) {
-  const dq_model_mix_options *given = &w->given;
-  const dq_graph *graph = w->model->graph;
-  w->int8 = dq_int8_defaults();
-  w->int8.decode = given->decode, w->int8.batch = given->batch;
-  DQ_TRY(dq_api_shapes(given->shapes, &graph, 1, 1, w->arena, &w->int8.shapes, error));
-  DQ_TRY(dq_complete_shapes(&w->int8.shapes, graph, w->data, w->arena, error));
-  DQ_TRY(dq_api_batch(&w->int8.batch, w->model, &w->int8.shapes, w->data, error));
-  w->settings = (dq_mix_options){
-      .drop = given->max_drop,
-      .cautious = given->cautious,
-      .most_seconds = given->max_time,
-      .most_bytes = (int64_t)given->max_size,
-      .points = given->points,
-      .seconds = given->time_limit,
-      .int8 = &w->int8,
-      .data = w->data,
-      .eval = given->eval ? given->eval->data : NULL,
-      .accuracy = {given->task, given->decode, w->int8.batch, w->int8.shapes},
-      .cache = given->cache,
-      .resume = given->resume != 0,
-  };
-  DQ_TRY(read_also(w, error));
-  return measure_before(w, error);
+// The pictures that accuracy is measured on; where they have no labels, answers are compared.
+static void set_labelled(dq_mix_task *task) {
+  dq_data *pictures = task->eval ? task->eval : task->data;
+  task->check.asked = true;
+  task->check.data = dq_data_labelled(pictures) != DQ_LABEL_NONE ? pictures : NULL;
 }
 
 // *answer is NULL after a failure.
 static dq_status search(work *w, dq_graph **answer, dq_error *error) {
   dq_mix_report *report = &w->model->mixed;
-  DQ_TRY(read_settings(w, error));
-  DQ_TRY(dq_mix_search(answer, w->model->graph, report, &w->settings, w->context, w->arena, error));
+  DQ_TRY(dq_mix_task_read(&w->task, error));
+  set_labelled(&w->task);
+  DQ_TRY(dq_mix_task_search(answer, report, &w->task, error));
   if (report->noisy)
     return dq_fail(error, DQ_CONDITION, "the machine is too noisy: two equal runs have a time ratio of %.3f to %.3f",
                    report->control.low, report->control.high);
@@ -109,9 +62,13 @@ static dq_status mix(work *w, const dq_model_mix_options *options, dq_error *err
   dq_graph *answer = NULL, *wide = NULL;
   w->given = mix_defaults;
   DQ_TRY(dq_api_read_options(&w->given, sizeof w->given, options, error));
-  DQ_TRY(check_ranges(&w->given, error));
-  DQ_TRY(dq_int8_widen(&wide, model->graph, w->context, error));
+  if (w->given.resume && !w->given.cache) return dq_fail(error, DQ_USAGE, "resume is given without cache");
+  w->task.asked = asked_of(&w->given);
+  w->task.eval = w->given.eval ? w->given.eval->data : NULL;
+  DQ_TRY(dq_mix_task_check(&w->task.asked, error));
+  DQ_TRY(dq_int8_widen(&wide, model->graph, w->task.context, error));
   DQ_TRY(dq_api_replace(model, wide, error));
+  w->task.graph = wide;
   DQ_TRY(dq_api_undo(model, search(w, &answer, error)));
   DQ_TRY(dq_api_replace(model, answer, error));
   model->int8 = report->int8;
@@ -144,11 +101,11 @@ dq_code dq_model_mix(dq_model *model, dq_dataset *dataset, const dq_model_mix_op
   work w = {.model = model};
   dq_status status = DQ_ENTER(&call, {"model", model}, {"dataset", dataset});
   if (status == DQ_OK) status = dq_api_begin(model, facts, &call.error);
-  if (status == DQ_OK) w.data = dataset->data, w.context = &model->engine->context;
-  if (status == DQ_OK && !(w.arena = dq_context_arena(w.context))) status = dq_fail_memory(&call.error, 0);
+  if (status == DQ_OK) w.task.data = dataset->data, w.task.context = &model->engine->context;
+  if (status == DQ_OK && !(w.task.arena = dq_context_arena(w.task.context))) status = dq_fail_memory(&call.error, 0);
   if (status == DQ_OK) status = mix(&w, options, &call.error);
-  if (status == DQ_OK) model->mix_arena = w.arena;
-  else dq_arena_free(w.arena);
+  if (status == DQ_OK) model->mix_arena = w.task.arena;
+  else dq_arena_free(w.task.arena);
   if (status == DQ_OK) {
     give_facts(&model->mixed, facts);
     status = check_bounds(&model->mixed, &call.error);
