@@ -64,10 +64,10 @@ typedef struct dq_amp_report {
 } dq_amp_report;
 
 // Converts a graph to mixed precision. ALLOW nodes become float16, DENY nodes stay float32, and FOLLOW nodes get the
-// precision with which casts move the fewest bytes (docs/NUMERICS.md). A node with a finite constant that float16 rounds
-// to infinity (65520 and more in magnitude) stays float32. Constants are converted here, not in a run; all readers of a
-// value share one Cast. After a failure the graph may only be freed. DQ_USAGE: a name or pattern of the options fits no
-// node; DQ_BAD_INPUT: the graph is broken; DQ_SYSTEM: there is no memory.
+// precision with which casts move the fewest bytes (docs/NUMERICS.md). A node with a finite constant that float16
+// rounds to infinity (65520 and more in magnitude) stays float32. Constants are converted here, not in a run; all
+// readers of a value share one Cast. After a failure the graph may only be freed. DQ_USAGE: a name or pattern of the
+// options fits no node; DQ_BAD_INPUT: the graph is broken; DQ_SYSTEM: there is no memory.
 dq_status dq_amp_convert(dq_graph *graph, const dq_amp_options *options, dq_amp_report *report,
                          const dq_context *context, dq_error *error);
 // Does what dq_amp_convert does, and records the step in the origin of the model (lib/document/origin.h).

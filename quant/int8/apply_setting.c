@@ -30,10 +30,10 @@ static dq_status note_places(dq_int8_job *job) {
 
 // Where the input is quantized on its input grid, the nodes in front of its readers stay in float.
 static void record_levels(dq_int8_job *job) {
-  const dq_value *value = job->levelled ? dq_graph_find(job->graph, job->levelled) : NULL;
+  const dq_value *value = job->in->levelled ? dq_graph_find(job->graph, job->in->levelled) : NULL;
   for (; value && value->producer; value = value->producer->inputs[0]) {
     job->choices[value->index].before_levels = true;
-    if (strcmp(value->name, job->levels.input)) job->choices[value->index].original = NULL;
+    if (strcmp(value->name, job->in->levels.input)) job->choices[value->index].original = NULL;
   }
 }
 
@@ -72,7 +72,7 @@ dq_status dq_int8_find_parameters(dq_int8_job *job, bool rewrite) {
   DQ_TRY(dq_int8_select(job));
   job->report->method = job->setting.method;
   if (!job->report->quantized) return DQ_OK;
-  DQ_TRY(dq_int8_check_weights(job));
+  DQ_TRY(dq_int8_check_weights(job->graph, job->error));
   return dq_int8_find_ranges(job);
 }
 
@@ -98,11 +98,11 @@ static dq_status fill_table(dq_int8_job *job) {
       table->ranges[table->count++] = (dq_calibration_table_range){job->graph->values[v]->name, job->choices[v].range,
                                                                    job->choices[v].searched, job->choices[v].clipped};
   table->accumulator = job->setting.accumulator;
-  table->levels = job->levels;
+  table->levels = job->in->levels;
   table->means = job->means;
   bool foreign = job->in->options->table && job->in->options->table->foreign;
   table->method = foreign ? "another program's table" : job->setting.method->name;
-  table->pictures = job->pictures;
+  table->pictures = job->pictures.count;
   return DQ_OK;
 }
 

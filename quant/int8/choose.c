@@ -20,7 +20,7 @@ static bool is_automatic(const dq_int8_options *options) { return !strcmp(option
 // boxes depends on the very scales. A method that is asked for may depend on the order of the pictures.
 static bool can_try_as_file(const dq_trials *all) {
   enum { FEWEST = 16 };
-  const int64_t pictures = all->job->pictures;
+  const int64_t pictures = all->job->pictures.count;
   if (!is_automatic(all->job->in->options)) return false;
   return dq_trials_pictures(all) < dq_trial_pictures(pictures, pictures) ||
          (all->evaluator.detects && all->evaluator.what.pictures >= FEWEST);
@@ -34,9 +34,9 @@ static dq_status begin_as_file(dq_trials *all) {
   dq_calibration *best = &all->observed[!first].calibration;
   dq_calibration_deinit(&all->observed[first].calibration);
   if (dq_check_memory(job->in->context, best->bytes, "a calibration", NULL) != DQ_OK) dq_calibration_deinit(best);
-  dq_message(job->in->context, DQ_DETAIL, "trials with the ranges of all %" PRId64 " pictures", job->pictures);
-  job->search_pictures = dq_trials_pictures(all);
-  all->as_file = true, all->observed = job->of_file, job->factor_pictures = job->pictures;
+  dq_message(job->in->context, DQ_DETAIL, "trials with the ranges of all %" PRId64 " pictures", job->pictures.count);
+  job->pictures.search_count = dq_trials_pictures(all);
+  all->as_file = true, all->observed = all->conversion->of_file, job->pictures.factor_count = job->pictures.count;
   return dq_begin_with(all, &setting);
 }
 
@@ -56,17 +56,15 @@ static bool equal_equalizations(const dq_equalization *a, const dq_equalization 
 // Whether the setting scales channels as the best one so far does, or, unless it is wanted in any case, as one that was
 // not taken, so that a trial would show the same. Its factors are measured here, and kept for the trial.
 static dq_status equalizes_alike(dq_trials *all, const dq_int8_setting *setting, bool wanted, bool *alike) {
-  dq_int8_job look = *all->job;
+  dq_int8_report report = {0};
+  dq_int8_job trial;
   dq_equalization equalization;
   const dq_observed *best = &all->observed[!dq_observed_is_of(&all->observed[0], &all->job->setting)];
-  DQ_TRY(dq_trials_observed(all, setting, &look.observed));
-  look.in = &all->in, look.setting = *setting, look.pictures = dq_trials_pictures(all);
-  look.graph = dq_graph_copy(all->job->graph);
-  if (!look.graph) return dq_fail_memory(look.error, 0);
-  dq_status status = dq_int8_equalization(&look, &equalization);
+  dq_status status = dq_trial_of_setting(all, &trial, setting, &report);
+  if (status == DQ_OK) status = dq_int8_equalization(&trial, &equalization);
   *alike = status == DQ_OK && best->equalized && equal_equalizations(&equalization, &best->equalization);
   if (status == DQ_OK && all->rejected && !wanted) *alike |= equal_equalizations(&equalization, all->rejected);
-  dq_graph_free(look.graph);
+  dq_int8_trial_close(&trial);
   return status;
 }
 
@@ -171,8 +169,8 @@ static dq_status has_high_biases(dq_trials *all, bool *found) {
   if (!copy) return dq_fail_memory(job->error, 0);
   dq_observation what = {.graph = copy,
                          .shapes = &job->in->options->shapes,
-                         .data = job->in_turns,
-                         .pictures = job->pictures < PICTURES ? job->pictures : PICTURES,
+                         .data = all->conversion->in_turns,
+                         .pictures = job->pictures.count < PICTURES ? job->pictures.count : PICTURES,
                          .batch = job->in->options->batch};
   dq_status status = dq_equalize_apply(copy, &observed->equalization, &job->in->options->shapes, job->arena, &restated,
                                        &count, job->in->context, job->error);
@@ -272,8 +270,7 @@ static dq_int8_setting setting_of(const dq_int8_options *options) {
 // Trials take long: the memory that the last of them needs is asked for first.
 static dq_status check_memory(const dq_int8_job *job) {
   dq_int8_report report = {0};
-  dq_int8_job look = *job;
-  look.report = &report;
+  dq_int8_job look = dq_int8_look(job, &report);
   if (!may_search(job->in->options)) return DQ_OK;
   DQ_TRY(dq_int8_open_tables(&look));
   DQ_TRY(dq_int8_select(&look));
@@ -290,7 +287,8 @@ static dq_status conclude(dq_trials *all) {
   return all->job->in->options->unjudged ? DQ_OK : dq_judge_setting(all);
 }
 
-dq_status dq_int8_choose(dq_int8_job *job) {
+dq_status dq_int8_choose(dq_int8_conversion *conversion) {
+  dq_int8_job *job = &conversion->job;
   const dq_int8_options *options = job->in->options;
   const dq_calibration_table *given = job->in->given;
   dq_int8_report *report = job->report;
@@ -303,7 +301,7 @@ dq_status dq_int8_choose(dq_int8_job *job) {
   if (!leaves_anything_open(options)) return options->unjudged ? DQ_OK : dq_judge_setting(&(dq_trials){.job = job});
   DQ_TRY(check_memory(job));
   dq_trials all;
-  dq_status status = dq_trials_open(&all, job);
+  dq_status status = dq_trials_open(&all, conversion);
   if (status == DQ_OK) status = decide_all(&all);
   if (status == DQ_OK) status = conclude(&all);
   dq_trials_close(&all);

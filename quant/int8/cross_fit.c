@@ -61,7 +61,6 @@ static dq_status take_judges(const dq_trials *all, dq_picture_errors *errors, in
 // A trial of the setting of the job, turned.
 typedef struct swapped {
   dq_data *data;
-  dq_int8_input in;
   dq_observed observed;
   dq_evaluator evaluator;
   dq_score score;
@@ -69,16 +68,15 @@ typedef struct swapped {
 
 static dq_status open_swapped(swapped *s, const dq_int8_job *job, int64_t pictures, dq_arena *arena) {
   const dq_int8_options *options = job->in->options;
-  *s = (swapped){.in = *job->in, .score.noise = DQ_NEW_ARRAY(arena, pictures, double)};
+  *s = (swapped){.score.noise = DQ_NEW_ARRAY(arena, pictures, double)};
   if (!s->score.noise) return dq_fail_memory(job->error, 0);
-  DQ_TRY(dq_swapped_data(&s->data, job->in->data, job->pictures, job->error));
-  s->in.data = s->data;
+  DQ_TRY(dq_swapped_data(&s->data, job->pictures.data, job->pictures.count, job->error));
   DQ_TRY(dq_observed_open(&s->observed, job->setting.equalize, job->setting.heads, job->setting.absorption,
                           job->in->context, job->error));
   const dq_evaluator_options judged = {.graph = job->graph,
                                        .shapes = &options->shapes,
                                        .data = s->data,
-                                       .first = job->pictures - pictures,
+                                       .first = job->pictures.count - pictures,
                                        .pictures = pictures,
                                        .decode = options->decode,
                                        .features = true,
@@ -93,18 +91,21 @@ static void close_swapped(swapped *s) {
 }
 
 static dq_status run_swapped(swapped *s, const dq_int8_job *job) {
+  const int64_t count = dq_trial_limit(job->pictures.count - s->evaluator.what.pictures, s->evaluator.detects);
+  const dq_int8_pictures pictures = {.data = s->data,
+                                     .count = count,
+                                     .factor_data = s->data,
+                                     .factor_count = count,
+                                     .sites = dq_equalize_memory_new(job->arena)};
   dq_int8_report report = {0};
-  dq_int8_job trial = *job;
-  trial.in = &s->in, trial.in_turns = s->data, trial.report = &report, trial.observed = &s->observed;
-  trial.pictures = dq_trial_limit(job->pictures - s->evaluator.what.pictures, s->evaluator.detects);
-  trial.factor_pictures = trial.pictures, trial.search_pictures = 0;
-  trial.sites = dq_equalize_memory_new(job->arena);
-  if (!trial.sites) return dq_fail_memory(job->error, 0);
-  dq_status status = dq_trial_quantize(&trial, job);
+  dq_int8_job trial;
+  if (!pictures.sites) return dq_fail_memory(job->error, 0);
+  dq_status status = dq_int8_trial_open(&trial, job, &job->setting, &pictures, &s->observed, &report);
+  if (status == DQ_OK) status = dq_int8_quantize(&trial);
   if (status == DQ_OK) status = dq_evaluate(&s->evaluator, trial.graph, &s->score, job->error);
   if (status == DQ_OK)
     status = dq_calibration_table_copy(&job->report->swapped, &report.table, job->graph->arena, job->error);
-  dq_trial_close(&trial);
+  dq_int8_trial_close(&trial);
   return status;
 }
 
@@ -133,7 +134,7 @@ static dq_status judge(dq_trials *all, swapped *s, dq_arena *arena) {
 
 dq_status dq_judge_setting(dq_trials *all) {
   dq_int8_job *job = all->job;
-  const int64_t pictures = dq_swapped_pictures(job->pictures);
+  const int64_t pictures = dq_swapped_pictures(job->pictures.count);
   swapped s = {0};
   if (!pictures) return DQ_OK;
   dq_progress(job->in->context, "verdict", 0, 1);

@@ -12,8 +12,8 @@ static fact_source source_of(const dq_int8_job *job, bool wanted, bool remembere
 static dq_observation observation(const dq_int8_job *job, const char *doing) {
   return (dq_observation){.graph = job->graph,
                           .shapes = &job->in->options->shapes,
-                          .data = job->in->data,
-                          .pictures = job->pictures,
+                          .data = job->pictures.data,
+                          .pictures = job->pictures.count,
                           .batch = job->in->options->batch,
                           .doing = doing};
 }
@@ -26,8 +26,8 @@ dq_status dq_int8_equalization(dq_int8_job *job, dq_equalization *equalization) 
     return dq_equalization_copy(equalization, &job->observed->equalization, job->graph->arena, job->error);
   default: break;
   }
-  if (job->in_turns) what.data = job->in_turns, what.pictures = job->factor_pictures;
-  DQ_TRY(dq_equalize_measure(equalization, &what, job->setting.equalize, job->setting.heads, job->sites,
+  if (job->pictures.factor_data) what.data = job->pictures.factor_data, what.pictures = job->pictures.factor_count;
+  DQ_TRY(dq_equalize_measure(equalization, &what, job->setting.equalize, job->setting.heads, job->pictures.sites,
                              job->graph->arena, job->in->context, job->error));
   return job->observed ? dq_observed_store_equalization(job->observed, equalization, job->error) : DQ_OK;
 }
@@ -65,17 +65,17 @@ dq_status dq_int8_means(dq_int8_job *job) {
   return job->observed ? store_means(job, &job->means) : DQ_OK;
 }
 
-dq_status dq_int8_levels(dq_int8_job *job) {
+dq_status dq_int8_levels(const dq_int8_job *job, dq_input_levels *levels) {
   dq_observation what = observation(job, "");
   switch (source_of(job, !job->in->options->symmetric, false)) {
   case NOT_WANTED: return DQ_OK;
-  case GIVEN: job->levels = job->in->given->levels; return DQ_OK;
-  default: return dq_levels_measure(&job->levels, &what, job->graph->arena, job->error);
+  case GIVEN: *levels = job->in->given->levels; return DQ_OK;
+  default: return dq_levels_measure(levels, &what, job->graph->arena, job->error);
   }
 }
 
 const dq_calibration_table_range *dq_int8_given_range(const dq_int8_job *job, int v) {
-  int found = dq_name_list_find(&job->given_ranges, job->graph->values[v]->name);
+  int found = dq_name_list_find(&job->in->given_ranges, job->graph->values[v]->name);
   return found < 0 ? NULL : &job->in->given->ranges[found];
 }
 
@@ -89,12 +89,13 @@ static bool will_need_means(const dq_int8_job *job) {
 // equalized, unless channels have another order there. sites->count is 0 where nothing is observed.
 static dq_status watch_sites(const dq_int8_job *job, const dq_observation *what, dq_listener *sites) {
   const dq_int8_setting *setting = &job->setting;
-  bool early = job->sites && what->data == job->in_turns && what->pictures <= job->factor_pictures;
+  bool early =
+      job->pictures.sites && what->data == job->pictures.factor_data && what->pictures <= job->pictures.factor_count;
   *sites = (dq_listener){0};
   if (!early || job->in->options->equalize == DQ_CHOOSE_OFF) return DQ_OK;
   if (setting->equalize != DQ_EQUALIZE_NONE || setting->heads || setting->absorption || job->permuted_count)
     return DQ_OK;
-  return dq_equalize_watch(job->sites, sites, what, job->in->context, job->error);
+  return dq_equalize_watch(job->pictures.sites, sites, what, job->in->context, job->error);
 }
 
 // Histograms, and in the same runs the means of inputs and the ends of channels where they will be needed.
@@ -110,7 +111,7 @@ static dq_status measure(dq_int8_job *job, dq_observation *what, dq_calibration 
     what->also = &listener;
   }
   DQ_TRY(dq_calibrate(histograms, what, job->in->context, job->error));
-  dq_equalize_watched(job->sites, &sites, what);
+  dq_equalize_watched(job->pictures.sites, &sites, what);
   if (!sums) return DQ_OK;
   dq_status status = dq_input_means_finish(&means, sums, job->error);
   if (status == DQ_OK) status = store_means(job, &means);
@@ -160,6 +161,6 @@ const dq_accumulator_choice *dq_int8_order_rule(const dq_int8_job *job) {
   return job->in->given ? &job->in->given->accumulator : &job->setting.accumulator;
 }
 
-const dq_rounding *dq_int8_given_rounding(const dq_int8_job *job) {
-  return job->in->options->table ? &job->in->options->table->rounding : NULL;
+const dq_rounding *dq_int8_given_rounding(const dq_int8_options *options) {
+  return options->table ? &options->table->rounding : NULL;
 }

@@ -1,6 +1,6 @@
 // Facts about a network that are taken from data. Each comes from one of three places, asked in this order: the
-// calibration table that is given (job->in->given), what an earlier trial measured (job->observed), or a measurement on
-// the pictures of the job, which is stored in job->observed for later trials. Results belong to the table, to
+// calibration table that is given (job->in->given), what an earlier job measured (job->observed), or a measurement on
+// the pictures of the job, which is stored in job->observed for later jobs. Results belong to the table, to
 // job->observed, or to the arena of the job's graph; the caller frees none of them unless stated. Functions that
 // measure run the network on the pictures and return statuses as dq_observe; messages go to job->error.
 #ifndef DQ_QUANT_FACTS_H
@@ -16,8 +16,9 @@ dq_status dq_int8_absorption(dq_int8_job *job, dq_absorption *absorption);
 // Stores the means of the inputs of products in job->means, in the order that the channels have now. job->means stays
 // unchanged when the setting wants no bias correction.
 dq_status dq_int8_means(dq_int8_job *job);
-// Stores the input grid in job->levels; job->levels.input is NULL when the input has none or activations are symmetric.
-dq_status dq_int8_levels(dq_int8_job *job);
+// Stores the input grid in *levels, which the caller has zeroed; levels->input is NULL when the input has none or
+// activations are symmetric.
+dq_status dq_int8_levels(const dq_int8_job *job, dq_input_levels *levels);
 // The range that the table has for the value with index `v`; NULL: there is no table, or it lacks the value.
 const dq_calibration_table_range *dq_int8_given_range(const dq_int8_job *job, int v);
 // The histograms of the `count` values `names`, in their order, in *found. *found is NULL when count is 0; else it is
@@ -36,6 +37,6 @@ const dq_accumulator_choice *dq_int8_order_rule(const dq_int8_job *job);
 // The rounding of the table that the user gave (options->table), also one of count 0, by which all weights are rounded
 // to the nearest. NULL: there is no options->table; then adaptive rounding, if the setting wants it, is found on the
 // pictures. The table of options->start does not count.
-const dq_rounding *dq_int8_given_rounding(const dq_int8_job *job);
+const dq_rounding *dq_int8_given_rounding(const dq_int8_options *options);
 
 #endif

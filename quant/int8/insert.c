@@ -51,9 +51,9 @@ static dq_status add_parameters(dq_int8_job *job, const char *base, const dq_par
 
 // ---- Weights and biases ----
 
-int dq_int8_weight_axis(const dq_int8_job *job, const dq_node *node) {
+int dq_int8_weight_axis(const dq_int8_options *options, const dq_node *node) {
   dq_product product;
-  if (job->in->options->per_tensor || !dq_float_product(node, &product)) return -1;
+  if (options->per_tensor || !dq_float_product(node, &product)) return -1;
   return dq_product_channel_axis(&product);
 }
 
@@ -180,7 +180,7 @@ static dq_status store_weight(dq_int8_job *job, const dq_value *weight, const dq
 static dq_status quantize_weights(dq_int8_job *job, dq_node *node, const dq_parameters *input,
                                   const stored_weights *all) {
   dq_value *weight = node->inputs[1], *bias = integer_bias(node);
-  int axis = dq_int8_weight_axis(job, node);
+  int axis = dq_int8_weight_axis(job->in->options, node);
   DQ_TRY(dq_check_finite(weight->constant, weight->name, job->error));
   if (bias) DQ_TRY(dq_check_finite(bias->constant, bias->name, job->error));
   int64_t slices = axis < 0 ? 1 : weight->constant->dims[axis];

@@ -36,7 +36,8 @@ dq_status dq_int8_widen(dq_graph **wide, const dq_graph *graph, const dq_context
 
 // What the model came from, and how pictures were made its input. Constants per patient belong to the
 // data, not to the model.
-static dq_status remember(dq_int8_job *job, const dq_data *data) {
+static dq_status remember(dq_int8_job *job) {
+  const dq_data *data = job->pictures.data;
   const char *preprocess = data ? dq_data_preprocess_text(data) : job->in->options->table->preprocess;
   dq_calibration_table *table = &job->report->table;
   DQ_TRY(dq_lower_opset(job->graph, job->in->context, job->error));
@@ -58,20 +59,16 @@ static dq_status convert_halves(dq_int8_job *job) {
 }
 
 // Prepares, chooses, quantizes.
-static dq_status run(dq_int8_job *job) {
-  const dq_int8_options *options = job->in->options;
+static dq_status run(dq_int8_conversion *conversion) {
+  const dq_int8_options *options = conversion->in.options;
+  dq_int8_job *job = &conversion->job;
   bool any;
-  DQ_TRY(dq_int8_prepare(job, &any));
-  if (any) DQ_TRY(dq_int8_choose(job));
+  DQ_TRY(dq_int8_prepare(conversion, &any));
+  if (any) DQ_TRY(dq_int8_choose(conversion));
   job->setting.adaptive =
       options->table ? options->table->rounding.count > 0 : !dq_rounds_to_nearest(options->rounding);
   job->report->rounding_gain = NAN;
   return dq_int8_quantize(job);
-}
-
-dq_int8_input dq_int8_input_of(const dq_int8_options *options, dq_data *data, const dq_context *context) {
-  return (dq_int8_input){options, options->table ? options->table : options->start, data, context,
-                         &dq_weight_type_int8};
 }
 
 static int64_t pictures_of(const dq_int8_options *options, const dq_data *data) {
@@ -82,27 +79,20 @@ static int64_t pictures_of(const dq_int8_options *options, const dq_data *data) 
 static dq_status apply(dq_graph *graph, dq_data *data, const dq_int8_options *options, dq_int8_report *report,
                        const dq_context *context, dq_error *error) {
   *report = (dq_int8_report){.table.model = dq_origin_hash(graph), .float_macs = NAN, .float_weights = NAN};
-  dq_arena *arena = dq_context_arena(context);
-  if (!arena) return dq_fail_memory(error, 0);
-  const dq_int8_input input = dq_int8_input_of(options, data, context);
-  dq_int8_job job = {.in = &input,
-                     .graph = graph,
-                     .error = error,
-                     .arena = arena,
-                     .report = report,
-                     .pictures = pictures_of(options, data),
-                     .origin = dq_origin_begin(graph, "dq-int8")};
-  dq_status status = job.origin ? run(&job) : dq_fail_memory(error, 0);
-  if (status == DQ_OK) status = convert_halves(&job);
+  dq_int8_conversion conversion;
+  dq_int8_job *job = &conversion.job;
+  dq_status status = dq_int8_conversion_open(&conversion, graph, "dq-int8", options, context, error);
+  job->report = report;
+  job->pictures.data = data, job->pictures.count = pictures_of(options, data);
+  if (status == DQ_OK) status = run(&conversion);
+  if (status == DQ_OK) status = convert_halves(job);
   if (status == DQ_OK && report->quantized)
-    status = dq_write_reader_forms(graph, !options->qoperator, job.origin, error);
+    status = dq_write_reader_forms(graph, !options->qoperator, job->origin, error);
   if (status == DQ_OK && report->quantized && options->qoperator)
-    status = dq_qoperator_lower(graph, job.origin, &report->lowered, error);
-  if (status == DQ_OK && (report->quantized || report->halves)) status = remember(&job, data);
-  else dq_origin_discard(job.origin);
-  for (int i = 0; i < 2; i++) dq_observed_close(&job.of_file[i]);
-  dq_data_free(job.in_turns);
-  dq_arena_free(arena);
+    status = dq_qoperator_lower(graph, job->origin, &report->lowered, error);
+  if (status == DQ_OK && (report->quantized || report->halves)) status = remember(job);
+  else dq_origin_discard(job->origin);
+  dq_int8_conversion_close(&conversion);
   return status;
 }
 

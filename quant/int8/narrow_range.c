@@ -4,12 +4,14 @@
 #include "quant/int8/stages.h"
 #include "quant/numeric/activation_range.h"
 
-dq_range_pair dq_int8_narrow_range(const dq_int8_job *job, const dq_value *value, const dq_histogram *histogram,
-                                   dq_range_pair range) {
+// Cuts a range to the part that the operators behind the value tell apart. The range stays as it is when a node that
+// reads the value is not quantized.
+static dq_range_pair narrow_range(const dq_value *value, const dq_histogram *histogram, dq_range_pair range,
+                                  bool symmetric) {
   for (int u = 0; u < value->user_count; u++)
     if (!value->users[u]->mark) return range;
   range = dq_narrow_range(range, dq_follower_of(value));
-  return job->in->options->symmetric ? range : dq_rectified_range(histogram, range, dq_slope_below(value, -1));
+  return symmetric ? range : dq_rectified_range(histogram, range, dq_slope_below(value, -1));
 }
 
 // The part of a range that the operator which computes the value can reach.
@@ -32,5 +34,5 @@ dq_range_pair dq_int8_range_by(const dq_int8_job *job, int v, const dq_observer 
   dq_range_pair range = method->range(histogram, &options);
   if (job->setting.margins)
     range = within_bounds(value, dq_range_with_margins(range, histogram, &calibration->ends[slot]));
-  return dq_int8_narrow_range(job, value, histogram, range);
+  return narrow_range(value, histogram, range, options.symmetric);
 }

@@ -59,7 +59,7 @@ static dq_status fold_operands(dq_graph *graph, const dq_context *context, dq_er
   return dq_graph_index(graph, false, error);
 }
 
-dq_status dq_int8_fold(dq_int8_job *job) {
+dq_status dq_int8_fold(const dq_int8_job *job) {
   DQ_TRY(fold_operands(job->graph, job->in->context, job->error));
   DQ_TRY(fold_affine(job->graph, job->error));
   DQ_TRY(dq_written_functions_fuse(job->graph, job->in->context, job->error));
@@ -70,35 +70,37 @@ dq_status dq_int8_fold(dq_int8_job *job) {
 // Whether any node can be quantized; marks those that can.
 static dq_status any_quantized(const dq_int8_job *job, bool *any) {
   dq_int8_report report = {0};
-  dq_int8_job look = *job;
-  look.report = &report;
+  dq_int8_job look = dq_int8_look(job, &report);
   DQ_TRY(dq_int8_open_tables(&look));
   DQ_TRY(dq_int8_select(&look));
   *any = report.quantized > 0;
-  return dq_int8_check_weights(&look);
+  return dq_int8_check_weights(job->graph, job->error);
 }
 
 // Brings the input to its own levels when all that reads it is quantized (as any_quantized has marked).
-static dq_status level_input(dq_int8_job *job) {
+static dq_status level_input(dq_int8_conversion *conversion) {
+  const dq_int8_job *job = &conversion->job;
+  dq_input_levels *levels = &conversion->in.levels;
   dq_value *value;
-  DQ_TRY(dq_int8_levels(job));
-  if (!job->levels.input) return DQ_OK;
-  const dq_value *input = dq_graph_find(job->graph, job->levels.input);
+  DQ_TRY(dq_int8_levels(job, levels));
+  if (!levels->input) return DQ_OK;
+  const dq_value *input = dq_graph_find(job->graph, levels->input);
   for (int u = 0; input && u < input->user_count; u++)
-    if (!input->users[u]->mark) job->levels.input = NULL;
-  DQ_TRY(dq_levels_apply(job->graph, &job->levels, &value, job->error));
+    if (!input->users[u]->mark) levels->input = NULL;
+  DQ_TRY(dq_levels_apply(job->graph, levels, &value, job->error));
   if (!value) return DQ_OK;
-  job->levelled = value->name;
+  conversion->in.levelled = value->name;
   return value == input ? DQ_OK : dq_origin_add(job->origin, value->name, NULL, job->error);
 }
 
-dq_status dq_int8_prepare(dq_int8_job *job, bool *any) {
+dq_status dq_int8_prepare(dq_int8_conversion *conversion, bool *any) {
+  const dq_int8_job *job = &conversion->job;
   DQ_TRY(dq_int8_fold(job));
   const dq_shape_request *shapes = &job->in->options->shapes;
-  const dq_gemm_wish wish = {dq_int8_may_be_gemm, job};
+  const dq_gemm_wish wish = {dq_int8_may_be_gemm, job->in->options};
   DQ_TRY(dq_conv_to_gemm(job->graph, &wish, shapes, job->arena, job->in->context, job->error));
   DQ_TRY(dq_dense_to_gemm(job->graph, &wish, shapes, job->arena, job->in->context, job->error));
   DQ_TRY(any_quantized(job, any));
   if (*any) DQ_TRY(dq_pad_pools(job->graph, job->origin, job->error));
-  return *any ? level_input(job) : DQ_OK;
+  return *any ? level_input(conversion) : DQ_OK;
 }

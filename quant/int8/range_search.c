@@ -83,7 +83,7 @@ static bool ends_in_function(const dq_int8_job *job, int v) {
 // Whether a value has a range that could be another one.
 static bool is_target(const dq_int8_job *job, int v) {
   const dq_value_choice *choice = &job->choices[v];
-  bool levelled = job->levelled && !strcmp(job->levelled, job->graph->values[v]->name);
+  bool levelled = job->in->levelled && !strcmp(job->in->levelled, job->graph->values[v]->name);
   return choice->quantized && choice->shares == v && !choice->constant && !levelled && !ends_in_function(job, v);
 }
 
@@ -118,7 +118,7 @@ static dq_status open_session(search *s) {
   for (int v = 0; v < job->value_count; v++)
     if (job->choices[v].quantized && of_root[job->choices[v].shares] >= 0)
       taps[options.session.tap_count++] = job->graph->values[v]->name;
-  DQ_TRY(dq_runner_open(&s->runner, job->graph, job->in->data, &options, job->in->context, job->error));
+  DQ_TRY(dq_runner_open(&s->runner, job->graph, job->pictures.data, &options, job->in->context, job->error));
   const dq_graph *copy = s->runner.session.copy;
   s->target_of = DQ_NEW_ARRAY(job->arena, copy->value_count, int);
   if (!s->target_of) return dq_fail_memory(job->error, 0);
@@ -289,7 +289,7 @@ static void close_search(search *s) {
 
 // So many of the first pictures are in question.
 static int64_t searched_pictures(const dq_int8_job *job) {
-  return job->search_pictures ? job->search_pictures : job->pictures;
+  return job->pictures.search_count ? job->pictures.search_count : job->pictures.count;
 }
 
 static int64_t count_pictures(const search *s) {

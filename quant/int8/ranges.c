@@ -44,8 +44,9 @@ static dq_status choose_range(const dq_int8_job *job, dq_value_choice *choice, c
   }
   if (!calibration) return dq_fail(job->error, DQ_BAD_INPUT, "the table has no value '%s'", value->name);
   const dq_histogram *histogram = &calibration->histograms[choice->slot];
-  bool levelled = job->levelled && !strcmp(job->levelled, value->name);
-  choice->range = levelled ? job->levels.range : dq_int8_range_by(job, value->index, job->setting.method, calibration);
+  bool levelled = job->in->levelled && !strcmp(job->in->levelled, value->name);
+  choice->range =
+      levelled ? job->in->levels.range : dq_int8_range_by(job, value->index, job->setting.method, calibration);
   choice->clipped = dq_histogram_clipped(histogram, choice->range);
   return DQ_OK;
 }

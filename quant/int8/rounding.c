@@ -239,7 +239,7 @@ static dq_status round_layers(rounder *r) {
                                         .weight_type = job->in->weight_type,
                                         .layers = job->rounding.layers,
                                         .count = job->rounding.count,
-                                        .data = job->in->data,
+                                        .data = job->pictures.data,
                                         .pictures = r->fitted,
                                         .shapes = &job->in->options->shapes};
   dq_status status = dq_rounding_walk_open(&walk, &input, job->in->context, job->error);
@@ -262,13 +262,13 @@ static dq_status judge(const rounder *r, judgement *found) {
   dq_int8_job *job = r->job;
   dq_network_pair pair;
   dq_comparison all = {0};
-  *found = (judgement){.noises = DQ_NEW_ARRAY(job->arena, job->pictures, double)};
+  *found = (judgement){.noises = DQ_NEW_ARRAY(job->arena, job->pictures.count, double)};
   if (!found->noises) return dq_fail_memory(job->error, 0);
   dq_status status =
       dq_network_pair_open(&pair, (const dq_graph *[]){r->exact, job->graph}, (const char *[]){NULL, NULL},
-                           job->in->data, &job->in->options->shapes, job->in->context, job->error);
-  int64_t first = r->fitted < job->pictures ? r->fitted : 0;
-  for (int64_t p = first; status == DQ_OK && p < job->pictures; p++) {
+                           job->pictures.data, &job->in->options->shapes, job->in->context, job->error);
+  int64_t first = r->fitted < job->pictures.count ? r->fitted : 0;
+  for (int64_t p = first; status == DQ_OK && p < job->pictures.count; p++) {
     dq_comparison picture = {0};
     status = dq_network_pair_run(&pair, p, job->error);
     for (int o = 0; status == DQ_OK && o < dq_plan_output_count(dq_network_pair_plan(&pair, 0)); o++)
@@ -380,13 +380,13 @@ dq_status dq_int8_list_rounding(dq_int8_job *job) {
 
 dq_status dq_int8_round(dq_int8_job *job, const dq_graph *exact) {
   enum { JUDGED_PICTURES = 64 }; // at most a third of all
-  const dq_rounding *given = dq_int8_given_rounding(job);
+  const dq_rounding *given = dq_int8_given_rounding(job->in->options);
   if (given) return replay(job, given);
-  int64_t judged = job->pictures / 3 < JUDGED_PICTURES ? job->pictures / 3 : JUDGED_PICTURES;
+  int64_t judged = job->pictures.count / 3 < JUDGED_PICTURES ? job->pictures.count / 3 : JUDGED_PICTURES;
   rounder ways[WAYS];
   for (int w = 0; w < WAYS; w++) {
-    ways[w] =
-        (rounder){.job = job, .exact = exact, .fitted = job->pictures - judged, .how = (way)w, .started = dq_seconds()};
+    ways[w] = (rounder){
+        .job = job, .exact = exact, .fitted = job->pictures.count - judged, .how = (way)w, .started = dq_seconds()};
   }
   return keep_best(ways);
 }

@@ -17,8 +17,6 @@ dq_status dq_int8_open_tables(dq_int8_job *job) {
   for (int v = 0; v < graph->value_count; v++)
     job->choices[v] = (dq_value_choice){.shares = v, .slot = -1, .original = graph->values[v]->name};
   for (int n = 0; n < graph->node_count; n++) graph->nodes[n]->mark = 0;
-  DQ_TRY(dq_precision_index_make(&job->precisions, job->in->options->precision, job->arena, job->error));
-  if (job->in->given) DQ_TRY(dq_calibration_table_index(&job->given_ranges, job->in->given, job->arena, job->error));
   return dq_infer(graph, &job->in->options->shapes, DQ_INFER_TOLERANT, job->in->context, job->arena, &job->tensors,
                   job->error);
 }
@@ -26,13 +24,13 @@ dq_status dq_int8_open_tables(dq_int8_job *job) {
 // What Pad fills with may be infinite, as in front of MaxPool: it belongs to no range, and the pair behind clamps it.
 static bool is_fill(const dq_node *node, int i) { return i == 2 && dq_node_is(node, "Pad"); }
 
-dq_status dq_int8_check_weights(const dq_int8_job *job) {
-  for (int n = 0; n < job->graph->node_count; n++) {
-    const dq_node *node = job->graph->nodes[n];
+dq_status dq_int8_check_weights(const dq_graph *graph, dq_error *error) {
+  for (int n = 0; n < graph->node_count; n++) {
+    const dq_node *node = graph->nodes[n];
     for (int i = 0; node->mark && i < node->input_count; i++) {
       const dq_value *value = node->inputs[i];
       bool weight = value && value->constant && value->constant->data && value->constant->type == DQ_F32;
-      if (weight && !is_fill(node, i)) DQ_TRY(dq_check_finite(value->constant, value->name, job->error));
+      if (weight && !is_fill(node, i)) DQ_TRY(dq_check_finite(value->constant, value->name, error));
     }
   }
   return DQ_OK;
@@ -84,8 +82,7 @@ static bool is_excluded(const dq_int8_options *options, const dq_node *node) {
 }
 
 bool dq_int8_may_be_gemm(const void *user, const dq_node *layer, const dq_node *sum) {
-  const dq_int8_job *job = user;
-  const dq_int8_options *options = job->in->options;
+  const dq_int8_options *options = user;
   dq_node gemm = *layer;
   gemm.op_type = "Gemm";
   if (is_excluded(options, layer) || is_excluded(options, &gemm)) return false;
@@ -101,7 +98,7 @@ static bool is_half(const char *reason) { return reason == by_half; }
 // Why the user wants a node left in float; NULL: not so.
 static const char *left_in_float(const dq_int8_job *job, const dq_node *node) {
   const dq_int8_options *options = job->in->options;
-  const dq_layer_precision *given = dq_precision_find(&job->precisions, node);
+  const dq_layer_precision *given = dq_precision_find(&job->in->precisions, node);
   if (given && given->precision == DQ_PRECISION_FP16) return by_half;
   if (given && given->precision == DQ_PRECISION_FP32) return by_float[options->precision_found];
   return is_excluded(options, node) ? "excluded" : NULL;
@@ -118,8 +115,9 @@ static const char *left_with_product(const dq_int8_job *job, const dq_node *node
   const dq_value *input = node->inputs[0];
   const dq_node *producer = input->producer;
   bool product = rule_of(producer) == DQ_QUANTIZE_COMPUTE;
-  return product && dq_is_private(input) && !dq_precision_find(&job->precisions, node) ? left_in_float(job, producer)
-                                                                                       : NULL;
+  return product && dq_is_private(input) && !dq_precision_find(&job->in->precisions, node)
+             ? left_in_float(job, producer)
+             : NULL;
 }
 
 // A function and what belongs to it are one table: where a part of it is left in float, rounding in between would cost
@@ -127,7 +125,7 @@ static const char *left_with_product(const dq_int8_job *job, const dq_node *node
 static const char *left_with_function(const dq_int8_job *job, const dq_node *node) {
   const dq_node *parts[DQ_FUNCTION_PARTS];
   const char *wish = NULL;
-  if (!dq_is_in_function(node) || dq_precision_find(&job->precisions, node)) return NULL;
+  if (!dq_is_in_function(node) || dq_precision_find(&job->in->precisions, node)) return NULL;
   int count = dq_function_parts(node, parts);
   for (int i = 0; i < count && !wish; i++) wish = left_in_float(job, parts[i]);
   return wish;
@@ -260,7 +258,7 @@ static bool is_divisor(const dq_int8_job *job, const dq_node *node, dq_quantizat
 
 // Why the node stays in float where it stands; NULL: not so, or a file of precisions has it in 8 bits.
 static const char *left_at_place(const dq_int8_job *job, const dq_node *node, dq_quantization rule) {
-  const dq_layer_precision *given = dq_precision_find(&job->precisions, node);
+  const dq_layer_precision *given = dq_precision_find(&job->in->precisions, node);
   if (given && given->precision == DQ_PRECISION_INT8) return NULL;
   if (is_left_behind_products(job, node, rule)) return "behind the last product";
   return is_divisor(job, node, rule) ? "divides" : NULL;

@@ -1,8 +1,10 @@
 // The stages of INT8 quantization, in the order they run: prepare the float graph, choose the setting, quantize with
-// the setting. Choosing quantizes copies of the prepared graph. No stage calls an earlier one.
+// the setting. A conversion prepares and chooses once; its job quantizes, and so does every trial, on a copy of the
+// prepared graph. No stage calls an earlier one.
 //
-// All functions work on job->graph, write their message to job->error, and return DQ_SYSTEM when there is no memory.
-// After a failure the graph can only be freed. Functions that observe pictures also return the statuses of dq_observe.
+// Functions that take a conversion or a job work on the job's graph, write their message to the job's `error`, and
+// return DQ_SYSTEM when there is no memory. After a failure the graph can only be freed. Functions that observe
+// pictures also return the statuses of dq_observe.
 #ifndef DQ_QUANT_STAGES_H
 #define DQ_QUANT_STAGES_H
 
@@ -11,12 +13,12 @@
 // ---- Preparing (prepare_graph.c) ----
 // Rewrites the graph in float: folds constants that weights are computed from, batch normalization, and slices of every
 // second pixel (quant/rewrite/fold_space_to_depth.h).
-dq_status dq_int8_fold(dq_int8_job *job);
+dq_status dq_int8_fold(const dq_int8_job *job);
 // Does what dq_int8_fold does, writes a last convolution and dense layers as Gemm (quant/rewrite/conv_to_gemm.h,
-// dense_to_gemm.h), and brings the input to its input grid. *any receives whether any node can be quantized; without
-// one there is nothing to choose, and dq may be unable to run the graph. DQ_BAD_INPUT names a weight with NaN or
-// infinity.
-dq_status dq_int8_prepare(dq_int8_job *job, bool *any);
+// dense_to_gemm.h), and brings the input to its input grid, which it stores in conversion->in. *any receives whether
+// any node can be quantized; without one there is nothing to choose, and dq may be unable to run the graph.
+// DQ_BAD_INPUT names a weight with NaN or infinity.
+dq_status dq_int8_prepare(dq_int8_conversion *conversion, bool *any);
 
 // ---- Choosing (choose.c, turns.c) ----
 enum { DQ_EVALUATED_PICTURES = 24 }; // the largest number of pictures that a trial is judged on
@@ -42,10 +44,11 @@ void dq_swapped_order(int64_t *order, int64_t pictures);
 // Does what dq_trial_data does, in the order of dq_swapped_order.
 dq_status dq_swapped_data(dq_data **view, dq_data *data, int64_t pictures, dq_error *error);
 
-// Fills job->setting: from the options, from job->in->given, and for the rest from trials on copies of the prepared
-// graph. Besides the setting, only fields of the report on trials change. Each trial quantizes a copy and runs it on
-// DQ_EVALUATED_PICTURES pictures; most of the time of a conversion is spent here.
-dq_status dq_int8_choose(dq_int8_job *job);
+// Fills the setting of the conversion's job: from the options, from in.given, and for the rest from trials on copies of
+// the prepared graph. Besides the setting, only fields of the report on trials change, and what later measurements
+// need less for: conversion->in_turns and of_file, job.pictures and job.observed. Each trial quantizes a copy and runs
+// it on DQ_EVALUATED_PICTURES pictures; most of the time of a conversion is spent here.
+dq_status dq_int8_choose(dq_int8_conversion *conversion);
 
 // ---- Quantizing (apply_setting.c) ----
 // Finds the parameters of all values. With `rewrite` it first equalizes, absorbs biases and permutes channels as the
@@ -67,12 +70,12 @@ dq_status dq_int8_open_tables(dq_int8_job *job);
 // those of 8 bits in report->quantized, and lists the labels of float16 nodes in job->halves. After
 // dq_int8_open_tables. DQ_BAD_INPUT: the graph has a cycle; DQ_SYSTEM: there is no memory.
 dq_status dq_int8_select(dq_int8_job *job);
-// select.c: dq_gemm_wish.allows; `user` is a dq_int8_job. False: an option excludes `layer`, a Gemm in its place or
+// select.c: dq_gemm_wish.allows; `user` are dq_int8_options. False: an option excludes `layer`, a Gemm in its place or
 // `sum`. A map of precisions does not decide this: it names the Gemm by the layer or by the output of the sum.
 bool dq_int8_may_be_gemm(const void *user, const dq_node *layer, const dq_node *sum);
-// DQ_BAD_INPUT names a weight of a quantized node with NaN or infinity; pictures would only show that some activation
-// is not finite.
-dq_status dq_int8_check_weights(const dq_int8_job *job);
+// select.c: DQ_BAD_INPUT names a weight with NaN or infinity of a node with mark 1; pictures would only show that some
+// activation is not finite.
+dq_status dq_int8_check_weights(const dq_graph *graph, dq_error *error);
 // Whether input `i` of the node is the constant float32 weight of a product.
 bool dq_int8_is_weight(const dq_int8_job *job, const dq_node *node, int i);
 
@@ -80,17 +83,12 @@ bool dq_int8_is_weight(const dq_int8_job *job, const dq_node *node, int i);
 // stores them in job->choices, the report and its table. DQ_BAD_INPUT names a value that the table does not have.
 dq_status dq_int8_find_ranges(dq_int8_job *job);
 // The range of the value with index `v` by `method`, from its histogram and the ends of its pictures in `calibration`:
-// with margins where the setting wants them, within the bounds of the operator that computes the value, and narrowed
-// (dq_int8_narrow_range).
+// with margins where the setting wants them, within the bounds of the operator that computes the value, and cut to the
+// part that the operators behind the value tell apart, such as the bounds of a Clip.
 dq_range_pair dq_int8_range_by(const dq_int8_job *job, int v, const dq_observer *method,
                                const dq_calibration *calibration);
 // Whether the value with index `v` has parameters of its own that come from pictures.
 bool dq_int8_is_observed(const dq_int8_job *job, int v);
-
-// narrow_range.c: cuts a range to the part that the operators behind the value tell apart, such as the bounds of a
-// Clip. The range stays as it is when a node that reads the value is not quantized.
-dq_range_pair dq_int8_narrow_range(const dq_int8_job *job, const dq_value *value, const dq_histogram *histogram,
-                                   dq_range_pair range);
 
 // range_search.c: the range search, after ranges are chosen. The candidates for a value are its own range, those of
 // other methods and shares of its own. Each operator that reads the value is computed in float from the value in 8
@@ -107,7 +105,7 @@ dq_status dq_int8_join_sums(dq_int8_job *job, const dq_calibration *calibration)
 int dq_int8_exact_sums(const dq_int8_job *job);
 
 // insert.c: the axis of the output channels in the weight of a node; -1: the weight has one scale.
-int dq_int8_weight_axis(const dq_int8_job *job, const dq_node *node);
+int dq_int8_weight_axis(const dq_int8_options *options, const dq_node *node);
 // accumulator.c: quantizes the weight of a product so that its sums fit as the options and the setting say. `input` are
 // the parameters of the quantized input; `least` (one element for each slice, may be changed) and *result (in the arena
 // of the graph) are those of dq_quantize_weight.

@@ -21,32 +21,32 @@ static dq_status watch_judges(const dq_int8_job *job, dq_evaluator_options *judg
   const dq_observation what = {
       .graph = job->graph, .shapes = judged->shapes, .first = judged->first, .pictures = judged->pictures};
   if (job->in->options->equalize == DQ_CHOOSE_OFF || !what.first) return DQ_OK;
-  DQ_TRY(dq_equalize_watch(job->sites, sites, &what, job->in->context, job->error));
+  DQ_TRY(dq_equalize_watch(job->pictures.sites, sites, &what, job->in->context, job->error));
   if (sites->count) judged->also = sites;
   return DQ_OK;
 }
 
-dq_status dq_trials_open(dq_trials *all, dq_int8_job *job) {
-  *all = (dq_trials){.job = job};
+dq_status dq_trials_open(dq_trials *all, dq_int8_conversion *conversion) {
+  dq_int8_job *job = &conversion->job;
+  *all = (dq_trials){.conversion = conversion, .job = job};
   all->observed = all->of_trials;
-  job->sites = dq_equalize_memory_new(job->arena);
+  job->pictures.sites = dq_equalize_memory_new(job->arena);
   dq_score *const scores[] = {&all->now, &all->best};
   for (int i = 0; i < 2; i++) {
     scores[i]->noise = DQ_NEW_ARRAY(job->arena, DQ_EVALUATED_PICTURES, double);
     scores[i]->plain_noise = DQ_NEW_ARRAY(job->arena, DQ_EVALUATED_PICTURES, double);
     if (!scores[i]->noise || !scores[i]->plain_noise) return dq_fail_memory(job->error, 0);
   }
-  if (!job->sites) return dq_fail_memory(job->error, 0);
+  if (!job->pictures.sites) return dq_fail_memory(job->error, 0);
   const dq_int8_options *options = job->in->options;
-  int64_t evaluated = dq_evaluated_pictures(job->pictures);
-  DQ_TRY(dq_trial_data(&job->in_turns, job->in->data, job->pictures, job->error));
-  job->factor_pictures = dq_trial_pictures(job->pictures, DQ_FACTOR_PICTURES);
-  all->in = *job->in;
-  all->in.data = job->in_turns;
+  int64_t evaluated = dq_evaluated_pictures(job->pictures.count);
+  DQ_TRY(dq_trial_data(&conversion->in_turns, job->pictures.data, job->pictures.count, job->error));
+  job->pictures.factor_data = conversion->in_turns;
+  job->pictures.factor_count = dq_trial_pictures(job->pictures.count, DQ_FACTOR_PICTURES);
   dq_evaluator_options judged = {.graph = job->graph,
                                  .shapes = &options->shapes,
-                                 .data = job->in_turns,
-                                 .first = job->pictures - evaluated,
+                                 .data = conversion->in_turns,
+                                 .first = job->pictures.count - evaluated,
                                  .pictures = evaluated,
                                  .decode = options->decode,
                                  .features = true,
@@ -58,10 +58,10 @@ dq_status dq_trials_open(dq_trials *all, dq_int8_job *job) {
 
 void dq_trials_close(dq_trials *all) {
   dq_progress(all->job->in->context, "converting", 0, 1);
-  all->job->factor_pictures = all->job->pictures;
+  all->job->pictures.factor_count = all->job->pictures.count;
   dq_evaluator_close(&all->evaluator);
   for (int i = 0; i < 2; i++) {
-    dq_observed *of_file = &all->job->of_file[i];
+    dq_observed *of_file = &all->conversion->of_file[i];
     dq_observed_close(&all->of_trials[i]);
     if (dq_observed_is_of(of_file, &all->job->setting)) all->job->observed = of_file;
   }
@@ -123,8 +123,18 @@ int64_t dq_trial_limit(int64_t pictures, bool detects) {
 }
 
 int64_t dq_trials_pictures(const dq_trials *all) {
-  if (all->as_file) return all->job->pictures;
-  return dq_trial_limit(dq_trial_pictures(all->job->pictures, INT64_MAX), all->evaluator.detects);
+  if (all->as_file) return all->job->pictures.count;
+  return dq_trial_limit(dq_trial_pictures(all->job->pictures.count, INT64_MAX), all->evaluator.detects);
+}
+
+dq_status dq_trial_of_setting(dq_trials *all, dq_int8_job *trial, const dq_int8_setting *setting,
+                              dq_int8_report *report) {
+  dq_int8_pictures pictures = all->job->pictures;
+  dq_observed *observed;
+  pictures.data = all->conversion->in_turns, pictures.count = dq_trials_pictures(all);
+  *trial = (dq_int8_job){0};
+  DQ_TRY(dq_trials_observed(all, setting, &observed));
+  return dq_int8_trial_open(trial, all->job, setting, &pictures, observed, report);
 }
 
 static void copy_best(dq_trials *all) {
@@ -149,35 +159,20 @@ static dq_status judge(dq_trials *all, const dq_graph *graph) {
   DQ_TRY(dq_evaluate(&all->evaluator, graph, &all->now, job->error));
   DQ_TRY(dq_picture_errors_copy(&all->errors, &all->evaluator.errors, job->arena, job->error));
   DQ_TRY(dq_verdict_of(&all->verdict, &all->evaluator, &all->errors, job->graph->arena, job->error));
-  all->verdict.data = evaluated < job->pictures ? DQ_VERDICT_OTHER_PICTURES : DQ_VERDICT_FITTED_PICTURES;
+  all->verdict.data = evaluated < job->pictures.count ? DQ_VERDICT_OTHER_PICTURES : DQ_VERDICT_FITTED_PICTURES;
   if (!all->as_file && all->verdict.data == DQ_VERDICT_OTHER_PICTURES) dq_verdict_of_stand_in(&all->verdict);
   return DQ_OK;
 }
 
-dq_status dq_trial_quantize(dq_int8_job *trial, const dq_int8_job *job) {
-  trial->graph = dq_graph_copy(job->graph);
-  trial->arena = dq_context_arena(job->in->context);
-  trial->origin = trial->graph ? dq_origin_begin(trial->graph, "trial") : NULL;
-  return trial->arena && trial->origin ? dq_int8_quantize(trial) : dq_fail_memory(trial->error, 0);
-}
-
-void dq_trial_close(dq_int8_job *trial) {
-  dq_origin_discard(trial->origin);
-  dq_arena_free(trial->arena);
-  dq_graph_free(trial->graph);
-}
-
 dq_status dq_try_setting(dq_trials *all, const dq_int8_setting *setting, dq_layer_costs *costs) {
   dq_int8_report report = {0};
-  dq_int8_job trial = *all->job;
-  trial.in = &all->in, trial.report = &report, trial.setting = *setting;
-  trial.pictures = dq_trials_pictures(all);
-  DQ_TRY(dq_trials_observed(all, setting, &trial.observed));
-  dq_status status = dq_trial_quantize(&trial, all->job);
+  dq_int8_job trial;
+  dq_status status = dq_trial_of_setting(all, &trial, setting, &report);
+  if (status == DQ_OK) status = dq_int8_quantize(&trial);
   if (status == DQ_OK) status = judge(all, trial.graph);
   if (status == DQ_OK) status = dq_calibration_table_copy(&all->table, &report.table, all->job->arena, trial.error);
   if (status == DQ_OK && costs) status = record_costs(costs, &trial, all->job->arena);
-  dq_trial_close(&trial);
+  dq_int8_trial_close(&trial);
   return status;
 }
 

@@ -17,8 +17,8 @@ typedef struct dq_trial_record {
 enum { DQ_MOST_RECORDS = 16 }; // more than choose.c makes
 
 typedef struct dq_trials {
-  dq_int8_job *job; // whose setting is the best so far
-  dq_int8_input in; // of trials: that of the job with its pictures in the order of trials
+  dq_int8_conversion *conversion; // NULL where no trials were opened
+  dq_int8_job *job;               // of the conversion, whose setting is the best so far
   dq_evaluator evaluator;
   dq_score now, best;                 // of the trial that ran, of the best setting so far
   uint64_t hash, best_hash;           // of their networks (dq_origin_hash); 0: not known
@@ -51,10 +51,11 @@ typedef struct dq_layer_costs {
 // largest value on another picture.
 enum { DQ_FACTOR_PICTURES = 80 };
 
-// Opens trials of the job, whose float outputs are computed here. job->in_turns, job->sites and job->of_file are set
-// for the conversion that follows. The caller closes them by dq_trials_close, also after a failure, which sets
-// job->observed to what was measured with the ranges of the file, if anything.
-dq_status dq_trials_open(dq_trials *all, dq_int8_job *job);
+// Opens trials of the conversion's job, whose float outputs are computed here. conversion->in_turns and of_file, and
+// the pictures of the job that factors of channels come from, are set for the job too. The caller closes the trials by
+// dq_trials_close, also after a failure, which sets job->observed to what was measured with the ranges of the file, if
+// anything.
+dq_status dq_trials_open(dq_trials *all, dq_int8_conversion *conversion);
 void dq_trials_close(dq_trials *all);
 
 // How many of so many pictures give ranges to a trial.
@@ -67,6 +68,10 @@ bool dq_observed_is_of(const dq_observed *observed, const dq_int8_setting *setti
 // does not need.
 dq_status dq_trials_observed(dq_trials *all, const dq_int8_setting *setting, dq_observed **observed);
 
+// Opens a trial of the setting, on the pictures that give ranges now (dq_int8_trial_open). The caller closes it by
+// dq_int8_trial_close, also after a failure. `report` as there.
+dq_status dq_trial_of_setting(dq_trials *all, dq_int8_job *trial, const dq_int8_setting *setting,
+                              dq_int8_report *report);
 // Quantizes a copy of the network with the setting and fills all->now and all->verdict. *costs receives what its rule
 // on sums costs each layer; NULL: it is not wanted.
 dq_status dq_try_setting(dq_trials *all, const dq_int8_setting *setting, dq_layer_costs *costs);
@@ -92,11 +97,6 @@ typedef struct dq_trial_comparison {
 
 // Whether the trial is better. Writes why, or why not, to `reason`.
 bool dq_trial_is_better(const dq_trial_comparison *trial, char *reason, size_t size);
-
-// Quantizes a copy of the job's network, trial->graph; trial->setting, pictures, data and report are the caller's.
-// dq_trial_close frees the copy, also after a failure.
-dq_status dq_trial_quantize(dq_int8_job *trial, const dq_int8_job *job);
-void dq_trial_close(dq_int8_job *trial);
 
 // cross_fit.c: the verdict of the report, on pictures whose error decided nothing, and report->swapped: the setting of
 // the job with ranges of the pictures that judged, and others, on pictures that gave ranges before; beside these, where

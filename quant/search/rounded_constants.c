@@ -34,8 +34,8 @@ dq_status dq_round_constant(const dq_int8_job *job, dq_graph *copy, int value) {
   dq_tensor *back;
   if (dq_operator_find(node->domain, node->op_type)->quantization == DQ_QUANTIZE_COMPUTE) {
     dq_quantized_weight quantized;
-    DQ_TRY(dq_quantize_weight(old->constant, job->in->weight_type, dq_int8_weight_axis(job, node), NULL, copy->arena,
-                              &quantized, job->error));
+    DQ_TRY(dq_quantize_weight(old->constant, job->in->weight_type, dq_int8_weight_axis(job->in->options, node), NULL,
+                              copy->arena, &quantized, job->error));
     back = dq_dequantize_weight(&quantized, copy->arena);
   } else {
     back = round_operand(job, old, copy->arena);

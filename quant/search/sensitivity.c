@@ -20,8 +20,8 @@ typedef struct site {
 } site;
 
 typedef struct sensitivity_study {
-  dq_int8_input in;
-  dq_int8_job job; // with parameters, on a folded copy of the graph
+  dq_int8_conversion conversion; // of a folded copy of the graph; it ends with parameters
+  dq_int8_job *job;              // of `conversion`
   dq_int8_report report;
   dq_sensitivity *result;
   site *sites;
@@ -39,7 +39,7 @@ typedef struct sensitivity_study {
   int64_t picture, done, total;
 } sensitivity_study;
 
-static dq_status no_memory(const sensitivity_study *study) { return dq_fail_memory(study->job.error, 0); }
+static dq_status no_memory(const sensitivity_study *study) { return dq_fail_memory(study->job->error, 0); }
 
 // ---- What is seen ----
 
@@ -54,7 +54,8 @@ static bool is_right(const sensitivity_study *study, const dq_tensor *scores, in
 }
 
 static dq_status store_reference(sensitivity_study *study, int slot, const dq_tensor *tensor) {
-  if (!study->kept[slot]) study->kept[slot] = dq_tensor_new(study->job.arena, tensor->type, tensor->rank, tensor->dims);
+  if (!study->kept[slot])
+    study->kept[slot] = dq_tensor_new(study->job->arena, tensor->type, tensor->rank, tensor->dims);
   if (!study->kept[slot]) return no_memory(study);
   memcpy(study->kept[slot]->data, tensor->data, dq_tensor_bytes(tensor));
   if (slot) return DQ_OK;
@@ -76,7 +77,7 @@ static dq_sensitivity_effect *effect_of(const sensitivity_study *study, int row,
 
 static dq_status compare(sensitivity_study *study, int slot, const dq_tensor *tensor, dq_sensitivity_effect *effect) {
   dq_comparison other = {0};
-  DQ_TRY(dq_comparison_add(slot ? &other : &effect->outputs, study->kept[slot], tensor, -1, study->job.error));
+  DQ_TRY(dq_comparison_add(slot ? &other : &effect->outputs, study->kept[slot], tensor, -1, study->job->error));
   if (slot) { // adds to the noise, but has no say in agreement
     effect->outputs.signal += other.signal;
     effect->outputs.noise += other.noise;
@@ -91,8 +92,8 @@ static dq_status add_relative_noise(sensitivity_study *study, int slot, const dq
   dq_output_error *errors = &study->errors[slot];
   const dq_tensor *exact = study->kept[slot];
   dq_output_error_clear(errors);
-  DQ_TRY(dq_output_error_add(errors, exact, exact->data, tensor->data, study->job.arena, study->job.in->context,
-                             study->job.error));
+  DQ_TRY(dq_output_error_add(errors, exact, exact->data, tensor->data, study->job->arena, study->job->in->context,
+                             study->job->error));
   *noise += dq_output_error_relative(errors);
   return DQ_OK;
 }
@@ -102,10 +103,10 @@ static dq_status align(sensitivity_study *study, int slot, const dq_tensor **ten
   const dq_tensor *given = *tensor;
   if (!study->sorted[slot]) return DQ_OK;
   dq_tensor **matched = &study->matched[slot];
-  if (!*matched) *matched = dq_tensor_new(study->job.arena, given->type, given->rank, given->dims);
+  if (!*matched) *matched = dq_tensor_new(study->job->arena, given->type, given->rank, given->dims);
   if (!*matched) return no_memory(study);
   *tensor = *matched;
-  return dq_match_rows((*matched)->data, given, study->kept[slot]->data, given->data, study->job.error);
+  return dq_match_rows((*matched)->data, given, study->kept[slot]->data, given->data, study->job->error);
 }
 
 static dq_status on_outputs(void *user, int row, dq_layer_error_kind kind, const dq_plan *plan, double *noise,
@@ -123,8 +124,8 @@ static dq_status on_outputs(void *user, int row, dq_layer_error_kind kind, const
     DQ_TRY(add_relative_noise(study, o, tensor, noise));
     if (effect) DQ_TRY(compare(study, o, tensor, effect));
   }
-  if (effect) effect->relative_noise += *noise / (double)study->job.pictures;
-  if (effect) dq_progress(study->job.in->context, "sensitivity", ++study->done, study->total);
+  if (effect) effect->relative_noise += *noise / (double)study->job->pictures.count;
+  if (effect) dq_progress(study->job->in->context, "sensitivity", ++study->done, study->total);
   return DQ_OK;
 }
 
@@ -133,17 +134,17 @@ static dq_status on_outputs(void *user, int row, dq_layer_error_kind kind, const
 // The constants of all rows in 8 bits.
 static dq_status round_constants(sensitivity_study *study, dq_graph *copy) {
   for (int s = 0; s < study->result->count; s++)
-    if (study->sites[s].product >= 0) DQ_TRY(dq_round_constant(&study->job, copy, study->sites[s].product));
-  return dq_graph_index(copy, true, study->job.error);
+    if (study->sites[s].product >= 0) DQ_TRY(dq_round_constant(study->job, copy, study->sites[s].product));
+  return dq_graph_index(copy, true, study->job->error);
 }
 
 static const char *name_of(const sensitivity_study *study, int value) {
-  return value < 0 ? NULL : study->job.graph->values[value]->name;
+  return value < 0 ? NULL : study->job->graph->values[value]->name;
 }
 
 static dq_status run_pictures(sensitivity_study *study, const dq_graph *rounded,
                               const dq_sensitivity_options *options) {
-  dq_int8_job *job = &study->job;
+  dq_int8_job *job = study->job;
   dq_layer_error_row *rows = DQ_NEW_ARRAY(job->arena, study->result->count, dq_layer_error_row);
   if (!rows) return no_memory(study);
   for (int s = 0; s < study->result->count; s++) {
@@ -154,15 +155,15 @@ static dq_status run_pictures(sensitivity_study *study, const dq_graph *rounded,
   dq_layer_error_runs runs;
   const dq_layer_error_input input = {.exact = job->graph,
                                       .rounded = rounded,
-                                      .data = job->in->data,
+                                      .data = job->pictures.data,
                                       .shapes = &job->in->options->shapes,
                                       .rows = rows,
                                       .count = study->result->count,
                                       .both = !options->ranking,
                                       .share = options->share};
   dq_status status = dq_layer_error_runs_open(&runs, &input, job->arena, job->in->context, job->error);
-  study->total = job->pictures * (runs.variant_count + 1);
-  for (int64_t p = 0; status == DQ_OK && p < job->pictures; p++) {
+  study->total = job->pictures.count * (runs.variant_count + 1);
+  for (int64_t p = 0; status == DQ_OK && p < job->pictures.count; p++) {
     study->picture = p;
     status = dq_layer_error_runs_on_picture(&runs, p, on_outputs, study, job->error);
   }
@@ -171,7 +172,7 @@ static dq_status run_pictures(sensitivity_study *study, const dq_graph *rounded,
 }
 
 static dq_status try_all(sensitivity_study *study, const dq_sensitivity_options *options) {
-  dq_graph *rounded = dq_graph_copy(study->job.graph);
+  dq_graph *rounded = dq_graph_copy(study->job->graph);
   if (!rounded) return no_memory(study);
   dq_status status = round_constants(study, rounded);
   if (status == DQ_OK) status = run_pictures(study, rounded, options);
@@ -187,7 +188,7 @@ static dq_status try_all(sensitivity_study *study, const dq_sensitivity_options 
 // ---- Rows ----
 
 static bool is_own(const sensitivity_study *study, const dq_value *value) {
-  const dq_value_choice *choice = &study->job.choices[value->index];
+  const dq_value_choice *choice = &study->job->choices[value->index];
   return choice->quantized && choice->shares == value->index && !choice->constant;
 }
 
@@ -197,7 +198,7 @@ static int result_of(const sensitivity_study *study, const dq_value *output) {
   const dq_node *next = output->user_count == 1 ? output->users[0] : NULL;
   const dq_operator *row = next ? dq_operator_find(next->domain, next->op_type) : NULL;
   bool absorbed =
-      row && row->quantization == DQ_QUANTIZE_ABSORB && study->job.choices[next->outputs[0]->index].quantized;
+      row && row->quantization == DQ_QUANTIZE_ABSORB && study->job->choices[next->outputs[0]->index].quantized;
   return absorbed ? next->outputs[0]->index : -1;
 }
 
@@ -208,16 +209,16 @@ static void add_row(sensitivity_study *study, const char *label, const char *op_
   if (result >= 0) study->taken[result] = true;
   *layer = (dq_sensitivity_layer){.label = label,
                                   .op_type = op_type,
-                                  .is_input = product < 0 && !study->job.graph->values[result]->producer,
+                                  .is_input = product < 0 && !study->job->graph->values[result]->producer,
                                   .has_weights = product >= 0,
                                   .macs = cost ? cost->macs : 0};
   if (product < 0) return;
-  const dq_node *node = study->job.graph->values[product]->producer;
-  layer->weight_bytes = (int64_t)dq_tensor_bytes(node->inputs[dq_constant_in_8_bits(&study->job, node)]->constant);
+  const dq_node *node = study->job->graph->values[product]->producer;
+  layer->weight_bytes = (int64_t)dq_tensor_bytes(node->inputs[dq_constant_in_8_bits(study->job, node)]->constant);
 }
 
 static void find_rows(sensitivity_study *study, const dq_cost *cost) {
-  const dq_graph *graph = study->job.graph;
+  const dq_graph *graph = study->job->graph;
   for (int i = 0; i < graph->input_count; i++)
     if (is_own(study, graph->inputs[i]))
       add_row(study, graph->inputs[i]->name, "Input", -1, graph->inputs[i]->index, NULL);
@@ -225,7 +226,7 @@ static void find_rows(sensitivity_study *study, const dq_cost *cost) {
     const dq_node *node = graph->nodes[n];
     const dq_operator *row = dq_operator_find(node->domain, node->op_type);
     if (!node->mark || !row || row->quantization == DQ_QUANTIZE_SHARE) continue;
-    const bool weights = dq_constant_in_8_bits(&study->job, node) >= 0;
+    const bool weights = dq_constant_in_8_bits(study->job, node) >= 0;
     int result = result_of(study, node->outputs[0]);
     if ((result >= 0 && study->taken[result]) || (result < 0 && !weights)) continue;
     add_row(study, dq_layer_label(node), node->op_type, weights ? node->outputs[0]->index : -1, result,
@@ -237,7 +238,7 @@ static void find_rows(sensitivity_study *study, const dq_cost *cost) {
 
 // The value whose numbers a value has; -1: it has none.
 static int numbers_of(const sensitivity_study *study, const dq_value *value) {
-  return value && !value->constant ? study->job.choices[value->index].shares : -1;
+  return value && !value->constant ? study->job->choices[value->index].shares : -1;
 }
 
 // A marked node, and the function that it belongs to, whose parts are left in float together; count 0: none.
@@ -248,7 +249,7 @@ typedef struct marked_node {
 } marked_node;
 
 static void list_marked(const sensitivity_study *study, const dq_cost *cost, marked_node *marked) {
-  const dq_graph *graph = study->job.graph;
+  const dq_graph *graph = study->job->graph;
   dq_sensitivity *result = study->result;
   for (int n = 0; n < graph->node_count; n++) {
     const dq_node *node = graph->nodes[n];
@@ -338,11 +339,11 @@ static dq_status fill_around(dq_sensitivity_layer *layer, const pair_list *list,
 }
 
 static dq_status find_around(sensitivity_study *study, const dq_cost *cost, dq_arena *arena) {
-  const dq_graph *graph = study->job.graph;
+  const dq_graph *graph = study->job->graph;
   dq_sensitivity *result = study->result;
-  marked_node *marked = DQ_NEW_ARRAY(study->job.arena, graph->node_count, marked_node);
-  int *made_by = DQ_NEW_ARRAY(study->job.arena, graph->value_count, int); // behind the place of the marked node
-  pair_list list = {.arena = study->job.arena};
+  marked_node *marked = DQ_NEW_ARRAY(study->job->arena, graph->node_count, marked_node);
+  int *made_by = DQ_NEW_ARRAY(study->job->arena, graph->value_count, int); // behind the place of the marked node
+  pair_list list = {.arena = study->job->arena};
   result->nodes = DQ_NEW_ARRAY(arena, graph->node_count, dq_sensitivity_node);
   if (!marked || !made_by || !result->nodes) return no_memory(study);
   list_marked(study, cost, marked);
@@ -351,7 +352,7 @@ static dq_status find_around(sensitivity_study *study, const dq_cost *cost, dq_a
   for (int s = 0; s < result->count; s++) {
     const site *at = &study->sites[s];
     result->layers[s].product = at->product < 0 ? -1 : made_by[at->product] - 1;
-    DQ_TRY(fill_around(&result->layers[s], &list, at->result, arena, study->job.error));
+    DQ_TRY(fill_around(&result->layers[s], &list, at->result, arena, study->job->error));
   }
   return DQ_OK;
 }
@@ -359,9 +360,9 @@ static dq_status find_around(sensitivity_study *study, const dq_cost *cost, dq_a
 // ---- All of it ----
 
 static void list_outputs(sensitivity_study *study) {
-  dq_graph *graph = study->job.graph;
+  dq_graph *graph = study->job->graph;
   for (int o = 0; o < graph->output_count; o++) {
-    const dq_tensor *tensor = &study->job.tensors[graph->outputs[o]->index];
+    const dq_tensor *tensor = &study->job->tensors[graph->outputs[o]->index];
     if (!graph->outputs[o]->producer || tensor->type != DQ_F32 || tensor->rank < 0) continue;
     if (!study->output_count) study->is_softmax = dq_is_softmax(graph->outputs[o]);
     study->sorted[study->output_count] = dq_has_sorted_rows(graph->outputs[o], tensor);
@@ -371,8 +372,8 @@ static void list_outputs(sensitivity_study *study) {
 }
 
 static dq_status allocate(sensitivity_study *study) {
-  dq_arena *arena = study->job.arena;
-  const dq_graph *graph = study->job.graph;
+  dq_arena *arena = study->job->arena;
+  const dq_graph *graph = study->job->graph;
   int rows = graph->node_count + graph->input_count;
   study->sites = DQ_NEW_ARRAY(arena, rows, site);
   study->taken = DQ_NEW_ARRAY(arena, graph->value_count, bool);
@@ -389,33 +390,34 @@ static dq_status allocate(sensitivity_study *study) {
 }
 
 static dq_status read_labels(sensitivity_study *study) {
-  if (dq_data_labelled(study->job.in->data) != DQ_LABEL_CLASS) return DQ_OK;
-  study->labels = DQ_NEW_ARRAY(study->job.arena, study->job.pictures, int64_t);
+  if (dq_data_labelled(study->job->pictures.data) != DQ_LABEL_CLASS) return DQ_OK;
+  study->labels = DQ_NEW_ARRAY(study->job->arena, study->job->pictures.count, int64_t);
   if (!study->labels) return no_memory(study);
-  for (int64_t i = 0; i < study->job.pictures; i++) {
+  for (int64_t i = 0; i < study->job->pictures.count; i++) {
     dq_sample_info info;
-    DQ_TRY(dq_data_read(study->job.in->data, i, NULL, &info, study->job.error));
+    DQ_TRY(dq_data_read(study->job->pictures.data, i, NULL, &info, study->job->error));
     study->labels[i] = info.label;
   }
   return DQ_OK;
 }
 
 // Parameters of the job's values: of the network as it is folded, or, with options->start, of what would be quantized.
-static dq_status find_parameters(dq_int8_job *job) {
+static dq_status find_parameters(dq_int8_conversion *conversion) {
+  dq_int8_job *job = &conversion->job;
   bool any;
   if (!job->in->options->start) {
     DQ_TRY(dq_int8_fold(job));
     return dq_int8_find_parameters(job, false);
   }
-  DQ_TRY(dq_int8_prepare(job, &any));
-  if (any) DQ_TRY(dq_int8_choose(job));
+  DQ_TRY(dq_int8_prepare(conversion, &any));
+  if (any) DQ_TRY(dq_int8_choose(conversion));
   return dq_int8_find_parameters(job, true);
 }
 
 static dq_status run_study(sensitivity_study *study, const dq_sensitivity_options *options, dq_arena *arena) {
-  dq_int8_job *job = &study->job;
+  dq_int8_job *job = study->job;
   dq_cost cost;
-  DQ_TRY(find_parameters(job));
+  DQ_TRY(find_parameters(&study->conversion));
   if (!study->report.quantized) return dq_fail(job->error, DQ_UNSUPPORTED, "no operator can be quantized");
   DQ_TRY(allocate(study));
   study->result->layers = DQ_NEW_ARRAY(arena, job->graph->node_count + job->graph->input_count, dq_sensitivity_layer);
@@ -453,19 +455,17 @@ dq_status dq_sensitivity_measure(dq_sensitivity *result, const dq_graph *graph, 
   int64_t pictures = dq_data_count(data);
   if (options->pictures && options->pictures < pictures) pictures = options->pictures;
   *result = (dq_sensitivity){.pictures = pictures};
-  study.in = dq_int8_input_of(options->int8, data, context);
-  study.job = (dq_int8_job){.in = &study.in,
-                            .graph = dq_graph_copy(graph),
-                            .error = error,
-                            .arena = dq_context_arena(context),
-                            .report = &study.report,
-                            .pictures = pictures,
-                            .setting = {.method = options->int8->method}};
-  if (study.job.graph) study.job.origin = dq_origin_begin(study.job.graph, "sensitivity");
-  dq_status status = study.job.origin && study.job.arena ? run_study(&study, options, arena) : no_memory(&study);
+  dq_graph *copy = dq_graph_copy(graph);
+  if (!copy) return dq_fail_memory(error, 0);
+  study.job = &study.conversion.job;
+  dq_status status = dq_int8_conversion_open(&study.conversion, copy, "sensitivity", options->int8, context, error);
+  study.job->report = &study.report;
+  study.job->pictures.data = data, study.job->pictures.count = pictures;
+  study.job->setting.method = options->int8->method;
+  if (status == DQ_OK) status = run_study(&study, options, arena);
   if (status == DQ_OK) status = own_labels(result, arena, error);
-  dq_origin_discard(study.job.origin);
-  dq_arena_free(study.job.arena);
-  dq_graph_free(study.job.graph);
+  dq_origin_discard(study.job->origin);
+  dq_int8_conversion_close(&study.conversion);
+  dq_graph_free(copy);
   return status;
 }

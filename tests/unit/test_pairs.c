@@ -458,7 +458,7 @@ static void deep_sums_are_kept_in_int32(void **state) {
   dq_int8_report report = {.layers = &layer, .count = 1};
   dq_int8_options options = {0};
   dq_error error;
-  const dq_int8_input in = dq_int8_input_of(&options, NULL, NULL);
+  const dq_int8_input in = {.options = &options};
   dq_int8_job job = {.in = &in,
                      .graph = it->graph,
                      .arena = it->arena,
