@@ -5,6 +5,7 @@
 #include <xxhash.h>
 
 #include "quant/int8/stages.h"
+#include "quant/numeric/product_weight.h"
 #include "quant/rewrite/divisors.h"
 #include "quant/rewrite/private_constant.h"
 
@@ -94,10 +95,11 @@ static dq_value *dequantized(dq_int8_job *job, const char *base, dq_node *before
   return output;
 }
 
-static void record_weight(dq_int8_job *job, const dq_node *node, const dq_tensor *scales) {
-  dq_int8_layer *layer = dq_int8_layer_of(job, node->outputs[0]->name);
+static void record_weight(dq_int8_layer *layer, const dq_tensor *scales, const dq_weight_sums *sums) {
   const float *scale = scales->data;
-  if (!layer) return;
+  layer->pairs_safe = sums->pairs_safe;
+  layer->int16_block = sums->int16_block;
+  layer->block_noise = sums->block_noise;
   layer->weight_scale_low = layer->weight_scale_high = scale[0];
   for (int64_t s = 1; s < dq_tensor_count(scales); s++) {
     if (scale[s] < layer->weight_scale_low) layer->weight_scale_low = scale[s];
@@ -177,24 +179,46 @@ static dq_status store_weight(dq_int8_job *job, const dq_value *weight, const dq
   return stored->quantized ? DQ_OK : no_memory(job);
 }
 
+// The lowest scales with which the weight may be quantized so that its bias, if any, is far from the ends of int32, one
+// for each slice of the axis. NULL: there is no memory.
+static float *least_scales(const dq_int8_job *job, const dq_tensor *weight, const dq_value *bias, int axis,
+                           float input_scale) {
+  int64_t slices = axis < 0 ? 1 : weight->dims[axis], count = bias ? dq_tensor_count(bias->constant) : 0;
+  float *least = DQ_NEW_ARRAY(job->arena, count > slices ? count : slices, float);
+  if (!least || !bias) return least;
+  dq_bias_scale_floor(bias->constant->data, count, input_scale, least);
+  for (int64_t i = 1; axis < 0 && i < count; i++) // one scale must hold all
+    if (least[i] > least[0]) least[0] = least[i];
+  return least;
+}
+
+// Decides the scales of a weight and its integers; they stand in the graph's arena, but not yet in the graph.
+static dq_status quantize_weight(dq_int8_job *job, const dq_node *node, const dq_value *bias, int axis,
+                                 const dq_parameters *input, dq_quantized_weight *result) {
+  const dq_value *weight = node->inputs[1];
+  dq_int8_layer *layer = dq_int8_layer_of(job, node->outputs[0]->name);
+  dq_weight_sums sums;
+  DQ_TRY(dq_check_finite(weight->constant, weight->name, job->error));
+  if (bias) DQ_TRY(dq_check_finite(bias->constant, bias->name, job->error));
+  const dq_product_weight wanted = {.node = node,
+                                    .type = job->in->weight_type,
+                                    .axis = axis,
+                                    .least = least_scales(job, weight->constant, bias, axis, input->scale),
+                                    .input = *input,
+                                    .accumulator = job->setting.accumulator};
+  if (!wanted.least) return no_memory(job);
+  DQ_TRY(dq_quantize_product_weight(&wanted, result, &sums, job->graph->arena, job->error));
+  if (layer) record_weight(layer, result->scales, &sums);
+  return DQ_OK;
+}
+
+// Puts the weight and the bias of a product into the graph as integers.
 static dq_status quantize_weights(dq_int8_job *job, dq_node *node, const dq_parameters *input,
                                   const stored_weights *all) {
   dq_value *weight = node->inputs[1], *bias = integer_bias(node);
   int axis = dq_int8_weight_axis(job->in->options, node);
-  DQ_TRY(dq_check_finite(weight->constant, weight->name, job->error));
-  if (bias) DQ_TRY(dq_check_finite(bias->constant, bias->name, job->error));
-  int64_t slices = axis < 0 ? 1 : weight->constant->dims[axis];
-  int64_t count = bias ? dq_tensor_count(bias->constant) : 0;
-  float *least = DQ_NEW_ARRAY(job->arena, count > slices ? count : slices, float);
-  if (!least) return no_memory(job);
-  if (bias) {
-    dq_bias_scale_floor(bias->constant->data, count, input->scale, least);
-    for (int64_t i = 1; axis < 0 && i < count; i++) // one scale must hold all
-      if (least[i] > least[0]) least[0] = least[i];
-  }
   dq_quantized_weight result;
-  DQ_TRY(dq_int8_quantize_weight(job, node, axis, least, input, &result));
-  record_weight(job, node, result.scales);
+  DQ_TRY(quantize_weight(job, node, bias, axis, input, &result));
   const dq_tensor *corrected = bias ? corrected_bias(job, node, bias->constant, &result) : NULL;
   if (bias && !corrected) return no_memory(job);
   stored_constant stored;

@@ -45,6 +45,12 @@ bool dq_int8_is_weight(const dq_int8_job *job, const dq_node *node, int i) {
   return i == 1 && is_float(job, value) && value->constant && value->constant->data;
 }
 
+dq_int8_layer *dq_int8_layer_of(const dq_int8_job *job, const char *output) {
+  const dq_value *value = dq_graph_find(job->graph, output);
+  const int layer = value && value->index < job->value_count ? job->choices[value->index].layer : 0;
+  return layer ? &job->report->layers[layer - 1] : NULL;
+}
+
 static int root_of(const dq_int8_job *job, int value) {
   dq_value_choice *choices = job->choices;
   while (choices[value].shares != value) // paths are halved, so that long chains cost no more than short ones

@@ -106,12 +106,7 @@ int dq_int8_exact_sums(const dq_int8_job *job);
 
 // insert.c: the axis of the output channels in the weight of a node; -1: the weight has one scale.
 int dq_int8_weight_axis(const dq_int8_options *options, const dq_node *node);
-// accumulator.c: quantizes the weight of a product so that its sums fit as the options and the setting say. `input` are
-// the parameters of the quantized input; `least` (one element for each slice, may be changed) and *result (in the arena
-// of the graph) are those of dq_quantize_weight.
-dq_status dq_int8_quantize_weight(dq_int8_job *job, const dq_node *node, int axis, float *least,
-                                  const dq_parameters *input, dq_quantized_weight *result);
-// accumulator.c: the layer of the report whose result is the value `output`; NULL: there is none.
+// select.c: the layer of the report whose result is the value `output`; NULL: there is none.
 dq_int8_layer *dq_int8_layer_of(const dq_int8_job *job, const char *output);
 // insert.c: writes QuantizeLinear/DequantizeLinear pairs, int8 weights and int32 biases into the graph.
 dq_status dq_int8_insert(dq_int8_job *job);

@@ -1,14 +1,11 @@
-// Weights whose partial sums provably fit 16 bits.
+// Blocks of a sum that provably fit 16 bits.
 #include "quant/numeric/blocks.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "lib/base/sizes.h"
 #include "lib/kernels/reference/scalar.h"
 #include "lib/ops/table/product.h"
-
-enum { SCALE_STEPS = 8 }; // scales tried between that of the largest weight and that of the largest block
 
 static bool read_taps(dq_taps *taps, const dq_product *p) {
   if (p->kind == DQ_TRANSPOSED_CONVOLUTION || p->stacked) return false;
@@ -139,137 +136,7 @@ void dq_block_project(const dq_block_rule *rule, const dq_weight_type *type, con
   }
 }
 
-// ---- A weight ----
-
-// A slice of a weight that has one scale: its output channels, each in the order of its sum.
-typedef struct slice {
-  const dq_block_rule *rule;
-  const dq_weight_type *type;
-  int64_t outputs, depth;
-  float *weights;   // [outputs][depth]
-  int8_t *elements; // likewise
-} slice;
-
-// Rounds every weight, then mends the blocks that are not allowed.
-static void quantize_sum(const slice *s, const float *from, float scale, int8_t *to) {
-  const dq_block_rule *rule = s->rule;
-  const dq_weight_type type = *s->type;
-  const int64_t depth = s->depth;
-  for (int64_t t = 0; t < depth; t++) to[t] = dq_nearest_weight(from[t] / scale, type);
-  const dq_block_rule pair = DQ_PAIR_RULE;
-  const int most = INT16_MAX / pair.high; // of the sum of a pair of weights of one sign
-  bool pairs = rule->length == pair.length && rule->low == pair.low && rule->high == pair.high;
-  for (int64_t t = 0, count; t < depth; t += count) {
-    double wanted[DQ_LONGEST_BLOCK];
-    count = dq_min_i64(rule->length, depth - t);
-    bool allowed = pairs && count == 2 ? abs(to[t] + to[t + 1]) <= most : dq_block_allowed(rule, to + t, count);
-    if (allowed) continue;
-    for (int64_t i = 0; i < count; i++) wanted[i] = (double)(from[t + i] / scale);
-    dq_block_project(rule, &type, wanted, to + t, count);
-  }
-}
-
-static double squared_error(const float *from, float scale, int64_t depth, const int8_t *elements) {
-  enum { CHAINS = 4 };
-  double sums[CHAINS] = {0};
-  for (int64_t t = 0; t < depth; t++) {
-    double off = (double)(from[t] / scale) - elements[t];
-    sums[t % CHAINS] += off * off;
-  }
-  return (sums[0] + sums[1] + sums[2] + sums[3]) * (double)scale * (double)scale;
-}
-
-// Quantizes with this scale; the squared error, or one that is at least `enough`, where it ends.
-static double quantize_slice(const slice *s, float scale, double enough) {
-  double error = 0;
-  for (int64_t o = 0; o < s->outputs && error < enough; o++) {
-    const float *from = s->weights + o * s->depth;
-    quantize_sum(s, from, scale, s->elements + o * s->depth);
-    error += squared_error(from, scale, s->depth, s->elements + o * s->depth);
-  }
-  return error;
-}
-
-// The scale with which no block of the real weights leaves int16, with room for rounding.
-static double scale_of_largest_block(const slice *s) {
-  double largest = 0;
-  for (int64_t o = 0; o < s->outputs; o++)
-    for (int64_t t = 0; t < s->depth; t += s->rule->length) {
-      double low = 0, high = 0;
-      for (int64_t i = t; i < t + s->rule->length && i < s->depth; i++) {
-        double w = (double)s->weights[o * s->depth + i];
-        low += w < 0 ? w * s->rule->high : w * s->rule->low;
-        high += w < 0 ? w * s->rule->low : w * s->rule->high;
-      }
-      largest = fmax(largest, fmax(high / INT16_MAX, low / INT16_MIN));
-    }
-  return largest * (s->type->high + 2) / (s->type->high + 1);
-}
-
-// `scale` is that of the largest weight.
-static float choose_scale(const slice *s, float scale) {
-  double most = scale_of_largest_block(s), least = INFINITY;
-  double ratio = most > (double)scale ? most / (double)scale : 1;
-  float best = scale;
-  for (int i = 0; ratio > 1 && i <= SCALE_STEPS; i++) {
-    float tried = (float)((double)scale * pow(ratio, (double)i / SCALE_STEPS));
-    double error = quantize_slice(s, tried, least);
-    if (error < least) least = error, best = tried;
-  }
-  quantize_slice(s, best, INFINITY);
-  return best;
-}
-
-// The weights of an output channel, in the order of its sum from that of memory (dq_tap_of), and back.
-static void read_in_order(const dq_taps *taps, const float *memory, float *sum) {
-  for (int64_t c = 0; c < taps->channels; c++)
-    for (int64_t k = 0; k < taps->window; k++, memory += taps->step) sum[k * taps->channels + c] = *memory;
-}
-static void write_in_order(const dq_taps *taps, const int8_t *sum, int8_t *memory) {
-  for (int64_t c = 0; c < taps->channels; c++)
-    for (int64_t k = 0; k < taps->window; k++, memory += taps->step) *memory = sum[k * taps->channels + c];
-}
-
-dq_status dq_quantize_weight_blocks(const dq_tensor *weight, const dq_weight_type *type, const dq_taps *taps, int axis,
-                                    const float *least, const dq_block_rule *rule, dq_arena *arena,
-                                    dq_quantized_weight *result, dq_error *error) {
-  DQ_TRY(dq_quantize_weight(weight, type, axis, least, arena, result, error));
-  float *scales = result->scales->data;
-  const float *from = weight->data;
-  int8_t *to = result->elements->data;
-  int64_t count = dq_tensor_count(result->scales), width = taps->outputs / count, size = width * taps->depth;
-  slice s = {.rule = rule,
-             .type = type,
-             .outputs = width,
-             .depth = taps->depth,
-             .weights = DQ_NEW_ARRAY(arena, size, float),
-             .elements = DQ_NEW_ARRAY(arena, size, int8_t)};
-  if (!s.weights || !s.elements) return dq_fail_memory(error, (size_t)size * sizeof(float));
-  for (int64_t i = 0; i < count; i++) {
-    for (int64_t o = 0; o < width; o++)
-      read_in_order(taps, from + (i * width + o) * taps->output_step, s.weights + o * taps->depth);
-    scales[i] = choose_scale(&s, scales[i]);
-    for (int64_t o = 0; o < width; o++)
-      write_in_order(taps, s.elements + o * taps->depth, to + (i * width + o) * taps->output_step);
-  }
-  return DQ_OK;
-}
-
-double dq_weight_noise(const dq_tensor *weight, const dq_quantized_weight *quantized) {
-  int axis = quantized->axis;
-  int64_t inner = axis < 0 ? dq_tensor_count(weight) : dq_tensor_product(weight, axis + 1, weight->rank);
-  int64_t count = axis < 0 ? 1 : weight->dims[axis], at = 0;
-  const float *from = weight->data, *scales = quantized->scales->data;
-  const int8_t *elements = quantized->elements->data;
-  double signal = 0, noise = 0;
-  for (int64_t all = dq_tensor_count(weight), which = 0; at < all; which = (which + 1) % count)
-    for (int64_t i = 0; i < inner; i++, at++) {
-      double off = (double)from[at] - (double)scales[which] * elements[at];
-      signal += (double)from[at] * (double)from[at];
-      noise += off * off;
-    }
-  return signal > 0 ? noise / signal : 0;
-}
+// ---- The blocks of a weight ----
 
 bool dq_blocks_allowed(const dq_taps *taps, const int8_t *weights, const dq_block_rule *rule) {
   for (int64_t o = 0; o < taps->outputs; o++) {

@@ -73,18 +73,8 @@ void dq_block_free_range(const dq_block_rule *rule, const dq_weight_type *type, 
 void dq_block_project(const dq_block_rule *rule, const dq_weight_type *type, const double *wanted, int8_t *weights,
                       int64_t count);
 
-// Does what dq_quantize_weight does, with blocks that all obey the rule. A slice (output channel) whose rounded weights
-// do not obey it gets the scale with the least squared error of the weights after dq_block_project, between the scale
-// of dq_quantize_weight and the one with which rounding to the nearest obeys the rule.
-dq_status dq_quantize_weight_blocks(const dq_tensor *weight, const dq_weight_type *type, const dq_taps *taps, int axis,
-                                    const float *least, const dq_block_rule *rule, dq_arena *arena,
-                                    dq_quantized_weight *result, dq_error *error);
-
 // Whether every block of a quantized weight obeys the rule.
 bool dq_blocks_allowed(const dq_taps *taps, const int8_t *weights, const dq_block_rule *rule);
-
-// The sum of squared differences of a weight from its quantized form, divided by the sum of its squares.
-double dq_weight_noise(const dq_tensor *weight, const dq_quantized_weight *quantized);
 
 // The largest number of taps, 1 to taps->depth, for which all blocks of that length fit int16 with the inputs of the
 // rule; rule->length is not used. A single product of 8-bit numbers always fits; 0: with wider inputs not even one

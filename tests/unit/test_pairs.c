@@ -13,6 +13,7 @@
 #include "lib/session/session.h"
 #include "quant/numeric/blocks.h"
 #include "quant/int8/stages.h"
+#include "quant/numeric/product_weight.h"
 #include "quant/rewrite/channels.h"
 #include "quant/rewrite/permute.h"
 #include "tests/unit/small_network.h"
@@ -137,7 +138,7 @@ static void weights_are_safe(void **state) {
     dq_error error;
     assert_int_equal(dq_quantize_weight(w, &dq_weight_type_int8, 0, NULL, it->arena, &plain, &error), DQ_OK);
     assert_int_equal(
-        dq_quantize_weight_blocks(w, &dq_weight_type_int8, &taps, 0, NULL, &rules[r], it->arena, &safe, &error), DQ_OK);
+        dq_quantize_weight_blocks(w, &dq_weight_type_int8, &taps, &plain, &rules[r], it->arena, &safe, &error), DQ_OK);
     assert_false(dq_blocks_allowed(&taps, plain.elements->data, &rules[r]));
     assert_true(dq_blocks_allowed(&taps, safe.elements->data, &rules[r]));
     float least[OUTPUTS];
@@ -454,21 +455,13 @@ static void deep_sums_are_kept_in_int32(void **state) {
   for (int64_t i = 0; i < 2 * DEPTH; i++) ((float *)w->data)[i] = 1;
   dq_value *weight = dq_graph_add_constant(it->graph, "w", w);
   dq_node *product = network_node(it, "MatMul", network_value(it, "x"), weight, NULL, network_value(it, "y"));
-  dq_int8_layer layer = {.output = "y"};
-  dq_int8_report report = {.layers = &layer, .count = 1};
-  dq_int8_options options = {0};
-  dq_error error;
-  const dq_int8_input in = {.options = &options};
-  dq_int8_job job = {.in = &in,
-                     .graph = it->graph,
-                     .arena = it->arena,
-                     .report = &report,
-                     .error = &error,
-                     .setting.accumulator.rule = DQ_ACCUMULATE_INT32};
   float least[2] = {0, 0};
-  const dq_parameters input = {1, 0, DQ_U8};
+  const dq_product_weight wanted = {
+      .node = product, .axis = 1, .least = least, .input = {1, 0, DQ_U8}, .accumulator.rule = DQ_ACCUMULATE_INT32};
   dq_quantized_weight result;
-  assert_int_equal(dq_int8_quantize_weight(&job, product, 1, least, &input, &result), DQ_OK);
+  dq_weight_sums sums;
+  dq_error error;
+  assert_int_equal(dq_quantize_product_weight(&wanted, &result, &sums, it->arena, &error), DQ_OK);
   int8_t q = ((const int8_t *)result.elements->data)[0];
   assert_int_equal(q, 119); // 127 / (2266950000 / 2147483647 * 1.01)
   assert_true((int64_t)q * 255 * DEPTH <= INT32_MAX);
