@@ -153,7 +153,8 @@ static dq_status set_noise(dq_multi_loaded *loaded, uint64_t seed, dq_arena *are
   return DQ_OK;
 }
 
-// Reads the pictures into the inputs of the plan, in memory that is lent for this, and copies them.
+// Reads the pictures into the inputs of the plan, in memory that is lent for this, and copies them. No picture is run
+// here, so this is no dq_picture_loop.
 static dq_status copy_samples(dq_multi_loaded *loaded, dq_data *data, dq_arena *arena, dq_error *error) {
   dq_plan *plan = loaded->session->plan;
   const int inputs = dq_plan_input_count(plan), count = (int)dq_data_count(data);

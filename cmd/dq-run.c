@@ -330,6 +330,7 @@ typedef struct pictures_job {
   dq_tensor *outputs; // of one picture
   const char **files; // of open_folder
   const dq_graph *graph;
+  double start; // dq_seconds
 } pictures_job;
 
 static dq_status open_outputs(pictures_job *job, dq_arena *arena, dq_error *error) {
@@ -359,27 +360,22 @@ static dq_status give_picture(pictures_job *job, int64_t picture, const dq_sampl
   return save_outputs(job->options, job->files, job->outputs, dq_plan_output_count(plan), index, error);
 }
 
-static dq_status run_batch(pictures_job *job, int64_t first, dq_sample_info *infos, dq_error *error) {
-  int64_t all = dq_data_count(job->data), count = all - first < job->runner.batch ? all - first : job->runner.batch;
-  DQ_TRY(dq_runner_read(&job->runner, first, count, infos, error));
-  DQ_TRY(dq_runner_run(&job->runner, error));
+static dq_status give_batch(void *user, int64_t first, int64_t count, const dq_sample_info *infos, dq_error *error) {
+  pictures_job *job = user;
+  const int64_t done = first + count, all = dq_data_count(job->data);
+  const double limit = job->options->time_limit;
   for (int64_t p = 0; p < count; p++) DQ_TRY(give_picture(job, p, &infos[p], error));
-  if (!isatty(STDOUT_FILENO)) dq_progress(job->runner.context, "pictures", first + count, all); // else answers show it
+  if (done < all && limit > 0 && dq_seconds() - job->start > limit)
+    return dq_fail(error, DQ_CONDITION, "--time-limit: the first %" PRId64 " of %" PRId64 " pictures were run", done,
+                   all);
   return DQ_OK;
 }
 
-static dq_status run_pictures(pictures_job *job, dq_arena *arena, dq_error *error) {
-  int64_t batch = job->runner.batch;
-  double limit = job->options->time_limit, start = dq_seconds();
-  dq_sample_info *infos = DQ_NEW_ARRAY(arena, batch, dq_sample_info);
-  if (!infos) return dq_fail_memory(error, (size_t)batch * sizeof *infos);
-  for (int64_t i = 0; i < dq_data_count(job->data); i += batch) {
-    if (i && limit > 0 && dq_seconds() - start > limit)
-      return dq_fail(error, DQ_CONDITION, "--time-limit: the first %" PRId64 " of %" PRId64 " pictures were run", i,
-                     dq_data_count(job->data));
-    DQ_TRY(run_batch(job, i, infos, error));
-  }
-  return DQ_OK;
+static dq_status run_pictures(pictures_job *job, dq_error *error) {
+  dq_picture_range range = {.step = 1, .count = dq_data_count(job->data)};
+  if (!isatty(STDOUT_FILENO)) range.doing = "pictures"; // else answers show it
+  job->start = dq_seconds();
+  return dq_runner_each(&job->runner, &range, give_batch, job, error);
 }
 
 static dq_status run_data(const run_options *options, dq_graph *graph, dq_arena *arena, const dq_context *context,
@@ -397,7 +393,7 @@ static dq_status run_data(const run_options *options, dq_graph *graph, dq_arena 
   dq_status status = dq_infer_alone(graph, &session->shapes, job.data, context, arena, &job.alone, error);
   if (status == DQ_OK) status = dq_runner_open(&job.runner, graph, job.data, &runner_options, context, error);
   if (status == DQ_OK) status = open_outputs(&job, arena, error);
-  if (status == DQ_OK) status = run_pictures(&job, arena, error);
+  if (status == DQ_OK) status = run_pictures(&job, error);
   dq_runner_close(&job.runner);
   dq_data_free(job.data);
   return status;

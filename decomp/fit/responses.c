@@ -30,6 +30,7 @@ typedef struct measurement {
   bool both;
   dq_moments_work work;
   int64_t batch, first, pictures; // of a run: the most pictures, the first one, how many
+  int64_t all;                    // pictures
   const dq_context *context;
   dq_arena *arena;
 } measurement;
@@ -203,35 +204,37 @@ static void start_run(const measurement *m) {
 }
 
 // Each half of the pictures to its moments.
-static void add_pictures(const measurement *m, int64_t all) {
+static void add_pictures(const measurement *m) {
   for (int64_t p = 0; p < m->pictures; p++)
     for (int i = 0; i < m->count; i++) {
       const watched *w = &m->watched[i];
       dq_moments *halves = w->site->halves;
       float *vectors = w->vectors + p * vector_count(w);
-      const int64_t first = all > 1 ? w->rows : (w->rows + 1) / 2;
-      dq_moments_add(&halves[all > 1 && dq_response_half(m->first + p)], first, vectors, &m->work);
+      const int64_t first = m->all > 1 ? w->rows : (w->rows + 1) / 2;
+      dq_moments_add(&halves[m->all > 1 && dq_response_half(m->first + p)], first, vectors, &m->work);
       vectors += first * halves->group * halves->size;
       dq_moments_add(&halves[1], w->rows - first, vectors, &m->work);
     }
 }
 
-static dq_status run_pictures(measurement *m, const dq_response_run *run, dq_error *error) {
-  dq_runner *current = &m->networks[0].runner, *original = &m->networks[1].runner;
-  for (m->first = 0; m->first < run->pictures; m->first += m->batch) {
-    m->pictures = dq_min_i64(m->batch, run->pictures - m->first);
-    DQ_TRY(dq_check_stop(m->context, error));
-    DQ_TRY(dq_runner_read(current, m->first, m->pictures, NULL, error));
-    if (m->both) DQ_TRY(dq_runner_share(original, current, error));
-    start_run(m);
-    m->now = true;
-    DQ_TRY(dq_runner_run(current, error));
-    m->now = false;
-    if (m->both) DQ_TRY(dq_runner_run(original, error));
-    add_pictures(m, run->pictures);
-    dq_progress(m->context, run->doing, m->first + m->pictures, run->pictures);
-  }
+static dq_status run_both(void *user, int64_t first, int64_t count, const dq_sample_info *infos, dq_error *error) {
+  measurement *m = user;
+  (void)infos;
+  m->first = first, m->pictures = count;
+  start_run(m);
+  m->now = true;
+  DQ_TRY(dq_runner_run(&m->networks[0].runner, error));
+  m->now = false;
+  if (m->both) DQ_TRY(dq_runner_run(&m->networks[1].runner, error));
+  add_pictures(m);
   return DQ_OK;
+}
+
+static dq_status run_pictures(measurement *m, const dq_response_run *run, dq_error *error) {
+  const dq_picture_range range = {0, 1, run->pictures, .one_by_one = m->batch == 1, .doing = run->doing};
+  dq_picture_loop loop = {.first = &m->networks[0].runner, .run = run_both, .user = m};
+  if (m->both) loop.second = &m->networks[1].runner;
+  return dq_picture_loop_run(&loop, &range, error);
 }
 
 static dq_status measure(measurement *m, const dq_response_run *run, dq_error *error) {
@@ -259,7 +262,8 @@ static dq_status measure(measurement *m, const dq_response_run *run, dq_error *e
 dq_status dq_responses_measure(const dq_response_run *run, const dq_response_site *sites, int count,
                                const dq_context *context, dq_error *error) {
   dq_arena *arena = dq_context_arena(context);
-  measurement m = {.count = count, .both = run->current != run->original, .context = context, .arena = arena};
+  measurement m = {
+      .count = count, .both = run->current != run->original, .all = run->pictures, .context = context, .arena = arena};
   m.watched = arena ? DQ_NEW_ARRAY(arena, count, watched) : NULL;
   dq_status status = m.watched ? DQ_OK : dq_fail_memory(error, sizeof(watched));
   for (int i = 0; status == DQ_OK && i < count; i++) m.watched[i].site = &sites[i];

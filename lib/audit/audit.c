@@ -25,7 +25,6 @@ typedef struct audit_job {
   const dq_audit_options *options;
   layer_state *states;
   dq_runner runner;
-  int64_t pictures;        // in the batch at work
   dq_audit_counts *counts; // of one picture, room for the widest layer
   void *scratch;
   size_t scratch_bytes;
@@ -147,7 +146,7 @@ static dq_status audit_input(audit_job *job, int index, const dq_tensor *x, dq_e
   if (!dq_tensor_count(x)) return DQ_OK;
   DQ_TRY(prepare(job, index, x, &q, error));
   int64_t bytes = q.shape.in_channels * q.shape.in_height * q.shape.in_width;
-  int64_t images = dq_min_i64(dq_tensor_count(x) / bytes, job->pictures);
+  int64_t images = dq_min_i64(dq_tensor_count(x) / bytes, job->runner.count);
   for (int64_t n = 0; n < images; n++) {
     const uint8_t *image = (const uint8_t *)x->data + n * bytes;
     for (int64_t i = 0; state->transposed && i < bytes; i++)
@@ -185,7 +184,7 @@ static void audit_output(audit_job *job, int index, const dq_tensor *y) {
     return;
   int64_t inner = dq_tensor_product(y, at + 1, y->rank), count = dq_tensor_count(y);
   bool batched = y->rank > 1 && y->dims[0] == job->runner.batch;
-  int64_t pictures = batched ? job->pictures : 1, size = batched ? count / y->dims[0] : count;
+  int64_t pictures = batched ? job->runner.count : 1, size = batched ? count / y->dims[0] : count;
   int64_t low = dq_dtype_low(y->type), high = dq_dtype_high(y->type);
   // An end that stands for 0 is where an activation cuts, not where numbers run out.
   bool count_low = o->y_zero != low, count_high = o->y_zero != high;
@@ -253,16 +252,10 @@ static dq_status open_runner(audit_job *job, const dq_graph *graph, dq_data *dat
 }
 
 static dq_status run_pictures(audit_job *job, dq_data *data, dq_error *error) {
-  int64_t count = dq_data_count(data), batch = job->runner.batch;
-  if (job->options->pictures) count = dq_min_i64(count, job->options->pictures);
-  for (int64_t first = 0; first < count; first += batch) {
-    job->pictures = dq_min_i64(batch, count - first);
-    DQ_TRY(dq_check_stop(job->context, error));
-    DQ_TRY(dq_runner_read(&job->runner, first, job->pictures, NULL, error));
-    DQ_TRY(dq_runner_run(&job->runner, error));
-    dq_progress(job->context, "overflow audit", first + job->pictures, count);
-  }
-  job->report->pictures = count;
+  dq_picture_range range = {.step = 1, .count = dq_data_count(data), .doing = "overflow audit"};
+  if (job->options->pictures) range.count = dq_min_i64(range.count, job->options->pictures);
+  DQ_TRY(dq_runner_each(&job->runner, &range, NULL, NULL, error));
+  job->report->pictures = range.count;
   return DQ_OK;
 }
 

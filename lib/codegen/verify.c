@@ -215,7 +215,8 @@ static void draw_noise(const verification *v, int64_t sample) {
   }
 }
 
-// Inputs before the run, which may overwrite them, and what the executor answers.
+// Inputs before the run, which may overwrite them, and what the executor answers. No dq_picture_loop, as noise may
+// stand in place of pictures.
 static dq_status run_samples_of(verification *v, int64_t first, dq_error *error) {
   dq_plan *plan = v->runner.session.plan;
   int64_t left = v->comparison->pictures - first;

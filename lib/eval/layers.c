@@ -153,21 +153,23 @@ static bool are_scores(const compare_job *job) {
          dq_score_look_is_classes(&job->look, job->classes);
 }
 
+// Runs the candidate, whose values the reference follows, then the rest of the reference.
+static dq_status run_both(void *user, int64_t first, int64_t count, const dq_sample_info *infos, dq_error *error) {
+  compare_job *job = user;
+  (void)first, (void)count, (void)infos;
+  job->step = 0;
+  DQ_TRY(dq_runner_run(&job->candidate, error));
+  DQ_TRY(follow(job, NULL, error));
+  for (int l = 0; l < job->result->layer_count; l++) forget(&job->kept[l]); // the candidate had no such
+  return compare_outputs(job, error);
+}
+
 static dq_status run_pictures(compare_job *job, int64_t most, dq_error *error) {
-  int64_t count = dq_data_count(job->data);
-  if (most) count = dq_min_i64(count, most);
-  for (int64_t i = 0; i < count; i++) {
-    DQ_TRY(dq_check_stop(job->context, error));
-    DQ_TRY(dq_runner_read(&job->reference, i, 1, NULL, error));
-    DQ_TRY(dq_runner_share(&job->candidate, &job->reference, error));
-    job->step = 0;
-    DQ_TRY(dq_runner_run(&job->candidate, error));
-    DQ_TRY(follow(job, NULL, error));
-    for (int l = 0; l < job->result->layer_count; l++) forget(&job->kept[l]); // the candidate had no such
-    DQ_TRY(compare_outputs(job, error));
-    dq_progress(job->context, "comparing", i + 1, count);
-  }
-  job->result->pictures = count;
+  const dq_picture_loop loop = {&job->reference, &job->candidate, .run = run_both, .user = job};
+  dq_picture_range range = {.step = 1, .count = dq_data_count(job->data), .one_by_one = true, .doing = "comparing"};
+  if (most) range.count = dq_min_i64(range.count, most);
+  DQ_TRY(dq_picture_loop_run(&loop, &range, error));
+  job->result->pictures = range.count;
   job->result->scores = job->classes && are_scores(job);
   return DQ_OK;
 }

@@ -15,9 +15,8 @@ void dq_network_pair_close(dq_network_pair *pair) {
   for (int i = 0; i < 2; i++) dq_runner_close(&pair->runners[i]);
 }
 
-dq_status dq_network_pair_run(dq_network_pair *pair, int64_t picture, dq_error *error) {
-  DQ_TRY(dq_runner_read(&pair->runners[0], picture, 1, NULL, error));
-  DQ_TRY(dq_runner_share(&pair->runners[1], &pair->runners[0], error));
-  for (int i = 0; i < 2; i++) DQ_TRY(dq_runner_run(&pair->runners[i], error));
-  return DQ_OK;
+dq_status dq_network_pair_each(dq_network_pair *pair, const dq_picture_range *range, dq_runner_function after,
+                               void *user, dq_error *error) {
+  const dq_picture_loop loop = {&pair->runners[0], &pair->runners[1], .after = after, .user = user};
+  return dq_picture_loop_run(&loop, range, error);
 }

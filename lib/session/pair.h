@@ -15,9 +15,10 @@ dq_status dq_network_pair_open(dq_network_pair *pair, const dq_graph *const grap
                                dq_data *data, const dq_shape_request *shapes, const dq_context *context,
                                dq_error *error);
 void dq_network_pair_close(dq_network_pair *pair);
-// Reads a picture once and runs both networks on it; their outputs are then in the plans until the next run. Statuses
-// as dq_runner_read, dq_runner_share and dq_runner_run.
-dq_status dq_network_pair_run(dq_network_pair *pair, int64_t picture, dq_error *error);
+// Reads each picture of the range once and runs both networks on it. `after` is called with both outputs in the plans.
+// Statuses as dq_picture_loop_run.
+dq_status dq_network_pair_each(dq_network_pair *pair, const dq_picture_range *range, dq_runner_function after,
+                               void *user, dq_error *error);
 // The plan of a network, 0 or 1, which the pair owns.
 static inline dq_plan *dq_network_pair_plan(const dq_network_pair *pair, int network) {
   return pair->runners[network].session.plan;

@@ -173,18 +173,26 @@ dq_status dq_runner_share(dq_runner *to, const dq_runner *from, dq_error *error)
 
 dq_status dq_runner_run(dq_runner *runner, dq_error *error) { return dq_plan_run(runner->session.plan, error); }
 
-dq_status dq_runner_each(dq_runner *runner, const dq_picture_range *range, dq_runner_function after, void *user,
-                         dq_error *error) {
-  int64_t batch = range->one_by_one || range->step > 1 ? 1 : runner->batch;
-  dq_sample_info *infos = dq_context_alloc(runner->context, (size_t)batch * sizeof *infos);
+static dq_status run_batch(const dq_picture_loop *loop, int64_t first, int64_t count, dq_sample_info *infos,
+                           dq_error *error) {
+  DQ_TRY(dq_check_stop(loop->first->context, error));
+  DQ_TRY(dq_runner_read(loop->first, first, count, infos, error));
+  if (loop->second) DQ_TRY(dq_runner_share(loop->second, loop->first, error));
+  if (loop->run) DQ_TRY(loop->run(loop->user, first, count, infos, error));
+  else DQ_TRY(dq_runner_run(loop->first, error));
+  if (!loop->run && loop->second) DQ_TRY(dq_runner_run(loop->second, error));
+  return loop->after ? loop->after(loop->user, first, count, infos, error) : DQ_OK;
+}
+
+dq_status dq_picture_loop_run(const dq_picture_loop *loop, const dq_picture_range *range, dq_error *error) {
+  const dq_context *context = loop->first->context;
+  int64_t batch = range->one_by_one || range->step > 1 ? 1 : loop->first->batch;
+  dq_sample_info *infos = dq_context_alloc(context, (size_t)batch * sizeof *infos);
   dq_status status = infos ? DQ_OK : dq_fail_memory(error, (size_t)batch * sizeof *infos);
   for (int64_t i = 0; status == DQ_OK && i < range->count; i += batch) {
-    int64_t some = range->count - i < batch ? range->count - i : batch, first = range->first + i * range->step;
-    status = dq_check_stop(runner->context, error);
-    if (status == DQ_OK) status = dq_runner_read(runner, first, some, infos, error);
-    if (status == DQ_OK) status = dq_runner_run(runner, error);
-    if (status == DQ_OK && after) status = after(user, first, some, infos, error);
-    if (status == DQ_OK && range->doing) dq_progress(runner->context, range->doing, i + some, range->count);
+    int64_t some = range->count - i < batch ? range->count - i : batch;
+    status = run_batch(loop, range->first + i * range->step, some, infos, error);
+    if (status == DQ_OK && range->doing) dq_progress(context, range->doing, i + some, range->count);
   }
   dq_budget_free(infos);
   return status;

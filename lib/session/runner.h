@@ -56,7 +56,7 @@ dq_status dq_runner_check_share(const dq_runner *to, const dq_runner *from, dq_e
 // Runs the network on the pictures that were read. The outputs are then in runner->session.plan until the next run.
 dq_status dq_runner_run(dq_runner *runner, dq_error *error);
 
-// Called after each run with its pictures: `count` of them, `first` being the index of the first in the data;
+// Called for each run with its pictures: `count` of them, `first` being the index of the first in the data;
 // infos[count]. A status other than DQ_OK ends the loop.
 typedef dq_status (*dq_runner_function)(void *user, int64_t first, int64_t count, const dq_sample_info *infos,
                                         dq_error *error);
@@ -67,10 +67,23 @@ typedef struct dq_picture_range {
   const char *doing;          // name of the work in reports of progress; NULL: progress is not reported
 } dq_picture_range;
 
-// Reads and runs all pictures of the range, batch by batch, and calls `after` after each run. `after` may be NULL,
-// where taps receive what the caller needs. DQ_CANCELLED: context->stop was set, or the deadline passed.
-dq_status dq_runner_each(dq_runner *runner, const dq_picture_range *range, dq_runner_function after, void *user,
-                         dq_error *error);
+// A loop over pictures, through one network or through two that see the same pictures.
+typedef struct dq_picture_loop {
+  dq_runner *first;         // reads the pictures; a run takes first->batch of them
+  dq_runner *second;        // receives the pictures that `first` has read (dq_runner_share); NULL: one network runs
+  dq_runner_function run;   // runs the networks on the pictures in their inputs; NULL: `first` runs, then `second`
+  dq_runner_function after; // called when both networks have run; NULL: taps or `run` do all that is needed
+  void *user;               // first argument of both functions
+} dq_picture_loop;
+
+// Reads and runs all pictures of the range, batch by batch. DQ_CANCELLED: the `stop` of first->context was set, or its
+// deadline passed; else statuses as dq_runner_read, dq_runner_share, dq_runner_run, and of the functions of the loop.
+dq_status dq_picture_loop_run(const dq_picture_loop *loop, const dq_picture_range *range, dq_error *error);
+// The loop of one network.
+static inline dq_status dq_runner_each(dq_runner *runner, const dq_picture_range *range, dq_runner_function after,
+                                       void *user, dq_error *error) {
+  return dq_picture_loop_run(&(dq_picture_loop){.first = runner, .after = after, .user = user}, range, error);
+}
 
 // The input for the main part of the data (dq_data_main_part), to whose pictures the labels belong; owned by the
 // runner.

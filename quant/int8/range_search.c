@@ -226,7 +226,8 @@ static bool reads_targets(const search *s, const dq_node *node) {
   return any && node->input_count <= MOST_INPUTS && node->output_count == 1;
 }
 
-// Fills the noises of the targets.
+// Fills the noises of the targets. No dq_picture_loop: the pictures are spread with unequal steps, and steps of the
+// plan run several times.
 static dq_status try_picture(search *searched, int64_t picture) {
   const dq_int8_job *job = searched->job;
   dq_plan *plan = searched->runner.session.plan;

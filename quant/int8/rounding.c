@@ -258,28 +258,38 @@ typedef struct judgement {
   double sqnr; // of all, in dB
 } judgement;
 
+typedef struct judge_job {
+  dq_network_pair pair; // the network before and behind the rounding
+  judgement *found;
+  dq_comparison all;
+} judge_job;
+
+static dq_status judge_picture(void *user, int64_t first, int64_t count, const dq_sample_info *infos, dq_error *error) {
+  judge_job *j = user;
+  const dq_plan *exact = dq_network_pair_plan(&j->pair, 0), *rounded = dq_network_pair_plan(&j->pair, 1);
+  dq_comparison picture = {0};
+  (void)first, (void)count, (void)infos;
+  for (int o = 0; o < dq_plan_output_count(exact); o++)
+    if (dq_plan_output_fixed(exact, o))
+      DQ_TRY(dq_comparison_add(&picture, dq_plan_output(exact, o), dq_plan_output(rounded, o), -1, error));
+  j->all.signal += picture.signal, j->all.noise += picture.noise, j->all.values += picture.values;
+  j->found->noises[j->found->count++] = picture.noise;
+  return DQ_OK;
+}
+
 static dq_status judge(const rounder *r, judgement *found) {
   dq_int8_job *job = r->job;
-  dq_network_pair pair;
-  dq_comparison all = {0};
+  judge_job j = {.found = found};
   *found = (judgement){.noises = DQ_NEW_ARRAY(job->arena, job->pictures.count, double)};
   if (!found->noises) return dq_fail_memory(job->error, 0);
   dq_status status =
-      dq_network_pair_open(&pair, (const dq_graph *[]){r->exact, job->graph}, (const char *[]){NULL, NULL},
+      dq_network_pair_open(&j.pair, (const dq_graph *[]){r->exact, job->graph}, (const char *[]){NULL, NULL},
                            job->pictures.data, &job->in->options->shapes, job->in->context, job->error);
   int64_t first = r->fitted < job->pictures.count ? r->fitted : 0;
-  for (int64_t p = first; status == DQ_OK && p < job->pictures.count; p++) {
-    dq_comparison picture = {0};
-    status = dq_network_pair_run(&pair, p, job->error);
-    for (int o = 0; status == DQ_OK && o < dq_plan_output_count(dq_network_pair_plan(&pair, 0)); o++)
-      if (dq_plan_output_fixed(dq_network_pair_plan(&pair, 0), o))
-        status = dq_comparison_add(&picture, dq_plan_output(dq_network_pair_plan(&pair, 0), o),
-                                   dq_plan_output(dq_network_pair_plan(&pair, 1), o), -1, job->error);
-    all.signal += picture.signal, all.noise += picture.noise, all.values += picture.values;
-    found->noises[found->count++] = picture.noise;
-  }
-  dq_network_pair_close(&pair);
-  found->sqnr = dq_comparison_sqnr(&all);
+  const dq_picture_range range = {first, 1, job->pictures.count - first, .one_by_one = true};
+  if (status == DQ_OK) status = dq_network_pair_each(&j.pair, &range, judge_picture, &j, job->error);
+  dq_network_pair_close(&j.pair);
+  found->sqnr = dq_comparison_sqnr(&j.all);
   return status;
 }
 

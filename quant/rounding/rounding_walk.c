@@ -90,6 +90,7 @@ static int first_dynamic(const dq_plan *plan) {
   return s;
 }
 
+// No dq_picture_loop: all pictures are read first, each in memory of its own, then run together layer by layer.
 static dq_status read_picture(dq_rounding_walk *walk, int64_t picture, int64_t pictures, dq_error *error) {
   for (int i = 0; i < 2; i++) dq_plan_lend(plan_of(walk, i), walk->memory[i][picture]);
   DQ_TRY(dq_runner_read(&walk->runners[FLOAT], picture * pictures / walk->pictures, 1, NULL, error));

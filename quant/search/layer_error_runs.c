@@ -194,6 +194,7 @@ static dq_status halve(dq_layer_error_runs *runs, int from, int to, double noise
   return DQ_OK;
 }
 
+// No dq_picture_loop: steps of the plan run on the picture once for each variant.
 static dq_status read_picture(dq_layer_error_runs *runs, int64_t picture, dq_error *error) {
   DQ_TRY(dq_runner_read(&runs->exact, picture, 1, NULL, error));
   dq_plan_save(runs->exact.session.plan, runs->before);

@@ -12,21 +12,33 @@
 
 enum { LAYERS = 5 };
 
+typedef struct summation {
+  dq_network_pair pair;
+  dq_layer_sums *sums;
+  const dq_rounding_layer *layer;
+  const dq_context *context;
+} summation;
+
+static dq_status add_sums(void *user, int64_t first, int64_t count, const dq_sample_info *infos, dq_error *error) {
+  const summation *s = user;
+  const dq_tensor *x = dq_plan_output(dq_network_pair_plan(&s->pair, 1), 0);
+  const dq_tensor *y = dq_plan_output(dq_network_pair_plan(&s->pair, 0), 0);
+  (void)infos;
+  assert_int_equal(count, 1);
+  return dq_layer_sums_add(s->sums, s->layer, x, y, (int)first, s->context, error);
+}
+
 static void sums_from_the_inputs(const network *it, const network *changed, const dq_rounding_layer *layer,
                                  dq_layer_sums *sums, dq_arena *arena) {
   const dq_graph *graphs[] = {it->graph, changed->graph};
   const char *ends[] = {layer->output, layer->input};
-  dq_network_pair pair;
+  const dq_picture_range range = {.step = 1, .count = PICTURES, .one_by_one = true};
+  summation s = {.sums = sums, .layer = layer, .context = &it->context};
   dq_error error;
   assert_int_equal(dq_layer_sums_open(sums, layer, PICTURES, arena, &error), DQ_OK);
-  assert_int_equal(dq_network_pair_open(&pair, graphs, ends, it->data, &no_shapes, &it->context, &error), DQ_OK);
-  for (int p = 0; p < PICTURES; p++) {
-    assert_int_equal(dq_network_pair_run(&pair, p, &error), DQ_OK);
-    const dq_tensor *x = dq_plan_output(dq_network_pair_plan(&pair, 1), 0);
-    const dq_tensor *y = dq_plan_output(dq_network_pair_plan(&pair, 0), 0);
-    assert_int_equal(dq_layer_sums_add(sums, layer, x, y, p, &it->context, &error), DQ_OK);
-  }
-  dq_network_pair_close(&pair);
+  assert_int_equal(dq_network_pair_open(&s.pair, graphs, ends, it->data, &no_shapes, &it->context, &error), DQ_OK);
+  assert_int_equal(dq_network_pair_each(&s.pair, &range, add_sums, &s, &error), DQ_OK);
+  dq_network_pair_close(&s.pair);
 }
 
 // What a product reads as its weight: float32, or int8 behind a DequantizeLinear.

@@ -2,28 +2,29 @@
 
 #include "lib/session/pair.h"
 
-static dq_status compare(const dq_validation *validation, dq_network_pair *pair, dq_comparison *comparison,
-                         const dq_context *context, dq_error *error) {
-  for (int64_t i = 0; i < dq_data_count(validation->data); i++) {
-    DQ_TRY(dq_check_stop(context, error));
-    DQ_TRY(dq_network_pair_run(pair, i, error));
-    DQ_TRY(dq_comparison_add(comparison, dq_plan_output(dq_network_pair_plan(pair, 0), 0),
-                             dq_plan_output(dq_network_pair_plan(pair, 1), 0), -1, error));
-  }
-  return DQ_OK;
+typedef struct teacher_comparison {
+  dq_network_pair pair; // the teacher and the model
+  dq_comparison comparison;
+} teacher_comparison;
+
+static dq_status compare(void *user, int64_t first, int64_t count, const dq_sample_info *infos, dq_error *error) {
+  teacher_comparison *c = user;
+  (void)first, (void)count, (void)infos;
+  return dq_comparison_add(&c->comparison, dq_plan_output(dq_network_pair_plan(&c->pair, 0), 0),
+                           dq_plan_output(dq_network_pair_plan(&c->pair, 1), 0), -1, error);
 }
 
 static dq_status validate_by_teacher(const dq_validation *validation, const dq_graph *model, dq_figure *figure,
                                      const dq_context *context, dq_error *error) {
   const dq_graph *graphs[2] = {validation->teacher, model};
-  dq_network_pair pair;
-  dq_comparison comparison = {0};
-  dq_status status = dq_network_pair_open(&pair, graphs, (const char *const[2]){NULL, NULL}, validation->data,
+  const dq_picture_range range = {.step = 1, .count = dq_data_count(validation->data), .one_by_one = true};
+  teacher_comparison c = {.comparison = {0}};
+  dq_status status = dq_network_pair_open(&c.pair, graphs, (const char *const[2]){NULL, NULL}, validation->data,
                                           &validation->shapes, context, error);
-  if (status == DQ_OK) status = compare(validation, &pair, &comparison, context, error);
-  dq_network_pair_close(&pair);
-  *figure =
-      (dq_figure){.name = "SQNR", .key = "sqnr", .unit = "dB", .decimals = 2, .value = dq_comparison_sqnr(&comparison)};
+  if (status == DQ_OK) status = dq_network_pair_each(&c.pair, &range, compare, &c, error);
+  dq_network_pair_close(&c.pair);
+  *figure = (dq_figure){
+      .name = "SQNR", .key = "sqnr", .unit = "dB", .decimals = 2, .value = dq_comparison_sqnr(&c.comparison)};
   return status;
 }
 
