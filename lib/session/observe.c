@@ -5,7 +5,7 @@
 #include "lib/base/half.h"
 #include "lib/base/sizes.h"
 #include "lib/session/batch.h"
-#include "lib/session/records.h"
+#include "lib/session/divided.h"
 
 enum { LISTENERS = 1 + DQ_MOST_LISTENERS };
 
@@ -22,7 +22,7 @@ typedef struct observation_job {
   const dq_tensor *alone; // by value index of the observed graph: as one picture gives it; NULL: pictures run alone
   const dq_runner *runner;
   const dq_context *context;
-  dq_records *records; // of the pictures of this process; NULL: there is no other process
+  dq_divided_loop divided;
 } observation_job;
 
 static dq_status pass_on(void *user, int listener, int slot, const dq_tensor *tensor, dq_error *error) {
@@ -39,8 +39,7 @@ static dq_status deliver_picture(observation_job *job, int listener, int slot, c
     DQ_TRY(to->measure(to->user, slot, tensor, &measured, error));
     if (!measured.data) return DQ_OK;
   }
-  return job->records ? dq_records_add(job->records, listener, slot, &measured, error)
-                      : pass_on(job, listener, slot, &measured, error);
+  return dq_divided_give(&job->divided, listener, slot, &measured, error);
 }
 
 static dq_status deliver_batch(observation_job *job, int listener, int slot, const dq_tensor *tensor, dq_error *error) {
@@ -100,49 +99,6 @@ static dq_status make_slots(slot_lists *slots, const dq_graph *graph, const dq_l
   return DQ_OK;
 }
 
-// ---- Several processes ----
-
-enum { SENT = 1 << 20, MOST_TOGETHER = 64 }; // bytes that a process sends at a time, about; pictures at most
-
-// A round of `count` pictures, of which each process runs neighbouring ones.
-static dq_status run_round(observation_job *job, dq_runner *runner, const dq_picture_range *round, size_t *largest,
-                           dq_error *error) {
-  const dq_processes *processes = job->context->processes;
-  int64_t begin, end;
-  dq_process_part(processes, round->count, &begin, &end);
-  dq_picture_range mine = {round->first + begin, 1, end - begin, .one_by_one = round->one_by_one};
-  dq_records all = {0};
-  dq_records_clear(job->records);
-  dq_status status = dq_runner_each(runner, &mine, NULL, NULL, error);
-  status = dq_processes_agree(processes, status, error);
-  if (status == DQ_OK) status = dq_records_share(job->records, &all, largest, error);
-  if (status == DQ_OK) status = dq_records_each(&all, pass_on, job, error);
-  dq_records_free(&all);
-  return status;
-}
-
-// Round by round, so that the memory for what processes send each other does not grow with the number of pictures.
-static dq_status run_rounds(observation_job *job, dq_runner *runner, const dq_picture_range *range, dq_error *error) {
-  const int64_t count = dq_process_count(job->context->processes), unit = range->one_by_one ? 1 : runner->batch;
-  dq_records records = {.context = job->context};
-  int64_t together = unit, done = 0;
-  dq_status status = DQ_OK;
-  job->records = &records;
-  while (status == DQ_OK && done < range->count) {
-    dq_picture_range round = *range;
-    size_t largest = 0;
-    round.first += done, round.count = dq_min_i64(range->count - done, count * together);
-    status = run_round(job, runner, &round, &largest, error);
-    const int64_t most = (round.count + count - 1) / count, bytes = (int64_t)largest / most + 1;
-    together = dq_max_i64(1, dq_min_i64(SENT / bytes, MOST_TOGETHER) / unit) * unit;
-    done += round.count;
-    if (status == DQ_OK && range->doing) dq_progress(job->context, range->doing, done, range->count);
-  }
-  dq_records_free(&records);
-  job->records = NULL;
-  return status;
-}
-
 static dq_status run(observation_job *job, dq_runner *runner, const dq_context *context, dq_error *error) {
   const dq_observation *what = job->what;
   // Only where the batch is what was wished for. A model that fixes its batch sees one picture in all places of it, so
@@ -157,10 +113,9 @@ static dq_status run(observation_job *job, dq_runner *runner, const dq_context *
   job->alone = alone;
   job->runner = runner;
   dq_plan_set_tap(runner->session.plan, deliver, job);
-  const bool divided = dq_process_count(dq_processes_of(context)) > 1;
+  job->divided = (dq_divided_loop){.loop.first = runner, .on_record = pass_on, .user = job};
   status = dq_processes_agree(dq_processes_of(context), status, error);
-  if (status == DQ_OK)
-    status = divided ? run_rounds(job, runner, &range, error) : dq_runner_each(runner, &range, NULL, NULL, error);
+  if (status == DQ_OK) status = dq_divided_run(&job->divided, &range, error);
   dq_arena_free(arena);
   return status;
 }
