@@ -9,7 +9,7 @@
 #include "lib/audit/audit_internal.h"
 #include "lib/base/sizes.h"
 #include "lib/ops/common/convolution.h"
-#include "lib/session/runner.h"
+#include "lib/session/divided.h"
 
 typedef struct layer_state {
   const dq_value *x, *y; // of the session's copy; NULL: none
@@ -19,13 +19,26 @@ typedef struct layer_state {
   uint8_t *transposed; // a matrix product's input as [depth][rows]
 } layer_state;
 
+// What a picture gives for a layer, as the processes of a job send it each other.
+enum { INPUT, OUTPUT }; // who receives it
+typedef struct input_counts {
+  uint64_t outputs;         // of one channel
+  dq_audit_counts counts[]; // by output channel
+} input_counts;
+typedef struct output_counts {
+  uint64_t size;      // elements
+  uint64_t clamped[]; // by output channel
+} output_counts;
+
 typedef struct audit_job {
   dq_audit_report *report;
   const dq_audit_operands *operands;
   const dq_audit_options *options;
   layer_state *states;
   dq_runner runner;
-  dq_audit_counts *counts; // of one picture, room for the widest layer
+  dq_divided_loop divided;
+  input_counts *input; // of one picture, with room for the widest layer
+  output_counts *output;
   void *scratch;
   size_t scratch_bytes;
   dq_arena *arena;
@@ -44,7 +57,9 @@ static void add_share(dq_audit_share *share, uint64_t count, uint64_t of, int64_
   share->pictures += count > 0;
 }
 
-static void add_picture(dq_audit_layer *layer, const dq_audit_counts *counts, uint64_t outputs, bool raw) {
+static void add_input(dq_audit_layer *layer, const input_counts *picture, bool raw) {
+  const dq_audit_counts *counts = picture->counts;
+  const uint64_t outputs = picture->outputs;
   dq_audit_counts all = DQ_AUDIT_NOTHING;
   for (int64_t c = 0; c < layer->channels; c++) {
     dq_audit_channel *channel = &layer->seen[c];
@@ -74,6 +89,24 @@ static void add_picture(dq_audit_layer *layer, const dq_audit_counts *counts, ui
   layer->pictures32 += all.running32 || all.bias32;
   layer->outputs += outputs;
   layer->pictures++;
+}
+
+static void add_output(dq_audit_layer *layer, const output_counts *picture) {
+  uint64_t clamped = 0;
+  for (int64_t c = 0; c < layer->channels; c++) {
+    layer->seen[c].clamped += picture->clamped[c];
+    clamped += picture->clamped[c];
+  }
+  dq_audit_share *share = &layer->shares[DQ_AUDIT_CLAMPED];
+  add_share(share, clamped, picture->size, share->of ? 1 : 0);
+}
+
+static dq_status add_picture(void *user, int side, int layer, const dq_tensor *counts, dq_error *error) {
+  const audit_job *job = user;
+  (void)error;
+  if (side == INPUT) add_input(&job->report->layers[layer], counts->data, job->options->raw);
+  else add_output(&job->report->layers[layer], counts->data);
+  return DQ_OK;
 }
 
 // ---- One layer's input ----
@@ -151,11 +184,13 @@ static dq_status audit_input(audit_job *job, int index, const dq_tensor *x, dq_e
     const uint8_t *image = (const uint8_t *)x->data + n * bytes;
     for (int64_t i = 0; state->transposed && i < bytes; i++)
       state->transposed[i % q.shape.in_channels * q.shape.in_width + i / q.shape.in_channels] = image[i];
-    for (int64_t c = 0; c < layer->channels; c++) job->counts[c] = DQ_AUDIT_NOTHING;
+    for (int64_t c = 0; c < layer->channels; c++) job->input->counts[c] = DQ_AUDIT_NOTHING;
     if (!job->options->summary || layer->worst.pair)
-      dq_audit_run(state->audit, state->transposed ? state->transposed : image, job->counts, job->scratch,
+      dq_audit_run(state->audit, state->transposed ? state->transposed : image, job->input->counts, job->scratch,
                    job->context->pool);
-    add_picture(layer, job->counts, (uint64_t)(q.shape.out_height * q.shape.out_width), job->options->raw);
+    job->input->outputs = (uint64_t)(q.shape.out_height * q.shape.out_width);
+    const size_t sent = sizeof *job->input + (size_t)layer->channels * sizeof *job->input->counts;
+    DQ_TRY(dq_divided_give_bytes(&job->divided, INPUT, index, job->input, sent, error));
   }
   return DQ_OK;
 }
@@ -175,13 +210,13 @@ static uint64_t count_equal(const uint8_t *from, int64_t count, uint8_t number) 
   return found;
 }
 
-static void audit_output(audit_job *job, int index, const dq_tensor *y) {
-  dq_audit_layer *layer = &job->report->layers[index];
+static dq_status audit_output(audit_job *job, int index, const dq_tensor *y, dq_error *error) {
+  const dq_audit_layer *layer = &job->report->layers[index];
   const dq_audit_operands *o = &job->operands[index];
   int at = o->convolution ? 1 : y->rank - 1;
   if (job->options->summary || y->rank <= at || at < 0 || y->dims[at] != layer->channels || y->type != o->y_type ||
       !dq_tensor_count(y))
-    return;
+    return DQ_OK;
   int64_t inner = dq_tensor_product(y, at + 1, y->rank), count = dq_tensor_count(y);
   bool batched = y->rank > 1 && y->dims[0] == job->runner.batch;
   int64_t pictures = batched ? job->runner.count : 1, size = batched ? count / y->dims[0] : count;
@@ -190,16 +225,17 @@ static void audit_output(audit_job *job, int index, const dq_tensor *y) {
   bool count_low = o->y_zero != low, count_high = o->y_zero != high;
   uint8_t lowest = (uint8_t)low, highest = (uint8_t)high;
   for (int64_t n = 0; n < pictures; n++) {
-    uint64_t clamped = 0;
+    job->output->size = (uint64_t)size;
+    memset(job->output->clamped, 0, (size_t)layer->channels * sizeof *job->output->clamped);
     for (int64_t first = 0; first < size; first += inner) {
       const uint8_t *from = (const uint8_t *)y->data + n * size + first;
-      uint64_t here =
+      job->output->clamped[first / inner % layer->channels] +=
           (count_low ? count_equal(from, inner, lowest) : 0) + (count_high ? count_equal(from, inner, highest) : 0);
-      layer->seen[first / inner % layer->channels].clamped += here;
-      clamped += here;
     }
-    add_share(&layer->shares[DQ_AUDIT_CLAMPED], clamped, (uint64_t)size, layer->shares[DQ_AUDIT_CLAMPED].of ? 1 : 0);
+    const size_t sent = sizeof *job->output + (size_t)layer->channels * sizeof *job->output->clamped;
+    DQ_TRY(dq_divided_give_bytes(&job->divided, OUTPUT, index, job->output, sent, error));
   }
+  return DQ_OK;
 }
 
 static dq_status look(void *user, const dq_value *value, const dq_tensor *tensor, dq_error *error) {
@@ -211,7 +247,7 @@ static dq_status look(void *user, const dq_value *value, const dq_tensor *tensor
       if (status != DQ_OK)
         return dq_error_prefix(error, status, "%s", dq_node_label(job->report->layers[i].node, label, sizeof label));
     }
-    if (job->states[i].y == value) audit_output(job, i, tensor);
+    if (job->states[i].y == value) DQ_TRY(audit_output(job, i, tensor, error));
   }
   return DQ_OK;
 }
@@ -237,8 +273,10 @@ static dq_status open_runner(audit_job *job, const dq_graph *graph, dq_data *dat
     layer->lowest = INT64_MAX;
     layer->highest = INT64_MIN;
   }
-  job->counts = DQ_NEW_ARRAY(job->arena, widest, dq_audit_counts);
-  if (!job->counts) return dq_fail_memory(error, (size_t)widest * sizeof *job->counts);
+  const size_t bytes = sizeof *job->input + (size_t)widest * sizeof *job->input->counts;
+  job->input = dq_arena_alloc(job->arena, bytes);
+  job->output = dq_arena_alloc(job->arena, sizeof *job->output + (size_t)widest * sizeof *job->output->clamped);
+  if (!job->input || !job->output) return dq_fail_memory(error, bytes);
   dq_runner_options options = {.session = {.shapes = job->options->shapes, .taps = taps, .tap_count = count},
                                .batch = job->options->batch};
   DQ_TRY(dq_runner_open(&job->runner, graph, data, &options, job->context, error));
@@ -254,7 +292,8 @@ static dq_status open_runner(audit_job *job, const dq_graph *graph, dq_data *dat
 static dq_status run_pictures(audit_job *job, dq_data *data, dq_error *error) {
   dq_picture_range range = {.step = 1, .count = dq_data_count(data), .doing = "overflow audit"};
   if (job->options->pictures) range.count = dq_min_i64(range.count, job->options->pictures);
-  DQ_TRY(dq_runner_each(&job->runner, &range, NULL, NULL, error));
+  job->divided = (dq_divided_loop){.loop.first = &job->runner, .on_record = add_picture, .user = job};
+  DQ_TRY(dq_divided_run(&job->divided, &range, error));
   job->report->pictures = range.count;
   return DQ_OK;
 }
@@ -280,7 +319,7 @@ dq_status dq_audit_model(dq_audit_report *report, const dq_graph *graph, dq_data
   }
   if (!data) return DQ_OK;
   audit_job job = {.report = report, .operands = operands, .options = options, .arena = arena, .context = context};
-  dq_status status = open_runner(&job, graph, data, error);
+  dq_status status = dq_processes_agree(dq_processes_of(context), open_runner(&job, graph, data, error), error);
   if (status == DQ_OK) status = run_pictures(&job, data, error);
   dq_runner_close(&job.runner);
   free(job.scratch);

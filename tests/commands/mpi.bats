@@ -92,6 +92,42 @@ facts() { grep -v 'seconds\|per_second\|memory' "$1" >"$2"; }
   [ "$(grep -c '^dq-report: process 0 of 3: missing/out.json: No such file or directory$' <<<"$stderr")" -eq 1 ]
 }
 
+# divides WORDS...: dq-report of 2 and 3 processes prints and writes what one does
+divides() {
+  gives 0 dq-report "$@" --json one.json --threads 2
+  one=$output
+  for processes in 2 3; do
+    gives 0 job $processes dq-report "$@" --threads 1 --color never --json out.json
+    [ "$output" = "$one" ]
+    cmp out.json one.json
+  done
+}
+
+# milliseconds COMMAND...: the processor time of the command and of all processes that it starts
+milliseconds() {
+  local TIMEFORMAT=%U seconds
+  seconds=$({ time "$@" >out 2>err; } 2>&1)
+  echo $((10#${seconds/./}))
+}
+
+# halves WORDS...: two processes take together less than one and a half times the processor time of one, where they
+# would take twice the time if each of them ran all pictures
+halves() {
+  alone=$(milliseconds job 1 dq-report "$@" --threads 1)
+  both=$(milliseconds job 2 dq-report "$@" --threads 1)
+  [ "$alone" -gt 300 ] # else it is the start that is measured
+  [ $((2 * both)) -lt $((3 * alone)) ]
+}
+
+@test "dq-report --overflow: the audit of several processes is that of one, and each runs a part of the pictures" {
+  dq-int8 "$shapes" --data synth:shapes,split=calib,count=32 -o int8.onnx -q >/dev/null
+  divides int8.onnx --overflow --data synth:shapes,count=101
+  [[ $one == *"Clamped"* ]]
+  divides int8.onnx --overflow --data synth:shapes,count=50 --batch 8
+  divides int8.onnx --overflow --data synth:shapes,count=1
+  halves int8.onnx --overflow --data synth:shapes,count=4000
+}
+
 # One process of the job $pid is killed, and the others end with a message in err.
 loses_a_process() {
   read -r -a children <"/proc/$pid/task/$pid/children" || true # no line ends there
