@@ -166,6 +166,19 @@ dq_status dq_comparison_add(dq_comparison *comparison, const dq_tensor *referenc
   return DQ_OK;
 }
 
+void dq_comparison_merge(dq_comparison *comparison, const dq_comparison *further) {
+  comparison->signal += further->signal;
+  comparison->noise += further->noise;
+  comparison->product += further->product;
+  comparison->other += further->other;
+  if (further->largest > comparison->largest) comparison->largest = further->largest;
+  comparison->values += further->values;
+  comparison->nonfinite += further->nonfinite;
+  comparison->left_out += further->left_out;
+  comparison->pictures += further->pictures;
+  comparison->agree += further->agree;
+}
+
 double dq_comparison_sqnr(const dq_comparison *comparison) {
   if (!comparison->values) return NAN; // nothing was compared
   if (comparison->noise == 0) return INFINITY;

@@ -185,6 +185,8 @@ dq_status dq_comparison_add(dq_comparison *comparison, const dq_tensor *referenc
                             dq_error *error);
 // Adds elements without counting a picture.
 void dq_comparison_add_values(dq_comparison *comparison, const float *reference, const float *other, int64_t count);
+// Adds the sums and counts of further pictures or elements.
+void dq_comparison_merge(dq_comparison *comparison, const dq_comparison *further);
 // The SQNR in dB; INFINITY when no element differs, -INFINITY when an element is broken.
 double dq_comparison_sqnr(const dq_comparison *comparison);
 // The cosine of the angle between both, -1 to 1; NaN when an element is broken or no element was added.

@@ -19,6 +19,14 @@ void dq_score_look_add(dq_score_look *look, const dq_tensor *tensor, int64_t fro
   look->answers++;
 }
 
+void dq_score_look_merge(dq_score_look *look, const dq_score_look *further) {
+  if (!further->answers) return;
+  if (!look->answers) look->first = further->first;
+  look->varies = look->varies || further->varies || look->first != further->first;
+  look->answers += further->answers;
+  look->share += further->share;
+}
+
 bool dq_score_look_is_classes(const dq_score_look *look, int64_t classes) {
   const double least = 1 / (double)classes;
   return look->answers && (look->varies || look->answers < ENOUGH) &&

@@ -20,6 +20,9 @@ typedef struct dq_score_look {
 // elements apart. One with NaN or +infinity is left out.
 void dq_score_look_add(dq_score_look *look, const dq_tensor *tensor, int64_t from, int64_t classes, int64_t step);
 
+// Adds what was looked at in further answers among the same classes.
+void dq_score_look_merge(dq_score_look *look, const dq_score_look *further);
+
 // Whether these are scores of classes: the mean share of the highest number is at least 1 / K + (1 - 1 / K) / 4 of K
 // classes, and, of 8 answers or more, its class varies. False without answers.
 bool dq_score_look_is_classes(const dq_score_look *look, int64_t classes);

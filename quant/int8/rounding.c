@@ -272,7 +272,7 @@ static dq_status judge_picture(void *user, int64_t first, int64_t count, const d
   for (int o = 0; o < dq_plan_output_count(exact); o++)
     if (dq_plan_output_fixed(exact, o))
       DQ_TRY(dq_comparison_add(&picture, dq_plan_output(exact, o), dq_plan_output(rounded, o), -1, error));
-  j->all.signal += picture.signal, j->all.noise += picture.noise, j->all.values += picture.values;
+  dq_comparison_merge(&j->all, &picture);
   j->found->noises[j->found->count++] = picture.noise;
   return DQ_OK;
 }

@@ -128,6 +128,14 @@ halves() {
   halves int8.onnx --overflow --data synth:shapes,count=4000
 }
 
+@test "dq-report --ref: the comparison of several processes is that of one, and each runs a part of the pictures" {
+  dq-int8 "$shapes" --data synth:shapes,split=calib,count=32 -o int8.onnx -q >/dev/null
+  divides int8.onnx --ref "$shapes" --data synth:shapes,count=101
+  [[ $one == *"SQNR"* ]]
+  divides int8.onnx --ref "$shapes" --data synth:shapes,count=2
+  halves int8.onnx --ref "$shapes" --data synth:shapes,count=4000
+}
+
 # One process of the job $pid is killed, and the others end with a message in err.
 loses_a_process() {
   read -r -a children <"/proc/$pid/task/$pid/children" || true # no line ends there

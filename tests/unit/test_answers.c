@@ -144,10 +144,17 @@ KIND(boxes_of_a_detector, "Relu", 0, 1, DQ_ANSWER_NONE, 0, 1, 4, 8400)
 
 static dq_score_look look_at(const float *numbers, int64_t answers, int64_t width, int times) {
   dq_tensor tensor = shape_of(2, (int64_t[]){answers, width});
-  dq_score_look look = {0};
+  dq_score_look look = {0}, merged = {0};
   tensor.data = (void *)(uintptr_t)numbers;
   for (int t = 0; t < times; t++)
-    for (int64_t n = 0; n < answers; n++) dq_score_look_add(&look, &tensor, n * width, width, 1);
+    for (int64_t n = 0; n < answers; n++) {
+      dq_score_look one = {0};
+      dq_score_look_add(&one, &tensor, n * width, width, 1);
+      dq_score_look_merge(&merged, &one);
+      dq_score_look_add(&look, &tensor, n * width, width, 1);
+    }
+  assert_true(merged.answers == look.answers && merged.first == look.first && merged.varies == look.varies);
+  assert_true(merged.share == look.share);
   return look;
 }
 

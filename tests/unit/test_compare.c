@@ -58,6 +58,24 @@ static void broken_elements(void **state) {
   NEAR(dq_comparison_agreement(&none), 0);
 }
 
+// Pictures with whole numbers, whose sums are exact, added one after the other and merged: one as it should be, one
+// with a broken element, one with an element that the reference does not have.
+static void merged_pictures(void **state) {
+  (void)state;
+  float a[3][3] = {{3, 4, 0}, {1, 2, 3}, {5, NAN, 1}}, b[3][3] = {{3, 9, 1}, {1, NAN, 3}, {2, 1, 1}};
+  dq_comparison all = {0}, merged = {0};
+  for (int p = 0; p < 3; p++) {
+    const dq_tensor x = {DQ_F32, 2, {1, 3}, a[p]}, y = {DQ_F32, 2, {1, 3}, b[p]};
+    dq_comparison one = {0};
+    assert_int_equal(dq_comparison_add(&one, &x, &y, 0, NULL), DQ_OK);
+    assert_int_equal(dq_comparison_add(&all, &x, &y, 0, NULL), DQ_OK);
+    dq_comparison_merge(&merged, &one);
+    assert_memory_equal(&merged, &all, sizeof all);
+  }
+  assert_true(all.pictures == 3 && all.agree == 2 && all.values == 8 && all.nonfinite == 1 && all.left_out == 1);
+  assert_true(all.signal == 25 + 14 + 26 && all.largest == INFINITY);
+}
+
 // In float16 as well, which is read element by element.
 static void broken_half(void **state) {
   (void)state;
@@ -128,6 +146,7 @@ static void first_of_equal_scores(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(comparison),       cmocka_unit_test(broken_elements),
                                      cmocka_unit_test(broken_half),      cmocka_unit_test(lengths_around_blocks),
-                                     cmocka_unit_test(items_of_a_batch), cmocka_unit_test(first_of_equal_scores)};
+                                     cmocka_unit_test(items_of_a_batch), cmocka_unit_test(first_of_equal_scores),
+                                     cmocka_unit_test(merged_pictures)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
