@@ -74,11 +74,10 @@ static dq_status add_pictures(void *user, int64_t first, int64_t count, const dq
   return DQ_OK;
 }
 
-// Returns the pictures that this process runs: its part of them where counts of the parts can be added, else all.
+// Returns the pictures that this process runs.
 static dq_picture_range pictures_of(const accuracy_job *job) {
   dq_picture_range range = {.step = 1, .count = dq_data_count(job->data), .doing = "accuracy"};
   int64_t end;
-  if (!dq_task_adds_up(job->task)) return range;
   dq_process_part(dq_processes_of(job->context), range.count, &range.first, &end);
   range.count = end - range.first;
   return range;
@@ -101,7 +100,7 @@ static dq_status run_job(accuracy_job *job, dq_result *result, const dq_graph *g
                          const dq_accuracy_options *options, dq_error *error) {
   const dq_processes *processes = dq_processes_of(job->context);
   DQ_TRY(dq_processes_agree(processes, run_pictures(job, graph, options, error), error));
-  if (dq_process_count(processes) > 1 && dq_task_adds_up(job->task)) dq_task_add_processes(job->task, processes);
+  DQ_TRY(dq_task_share(job->task, processes, error));
   return dq_task_result(job->task, result, error);
 }
 

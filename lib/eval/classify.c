@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "lib/base/sizes.h"
 #include "lib/eval/task_internal.h"
 
 typedef struct classification {
@@ -75,14 +76,18 @@ static dq_status result_classify(dq_task *task, dq_result *result, dq_error *err
   return DQ_OK;
 }
 
-static int counts_classify(dq_task *task, int64_t **counts) {
+static dq_status share_classify(dq_task *task, const dq_processes *processes, dq_error *error) {
   classification *state = task->state;
+  int64_t counts[3 * DQ_RESULT_PARTS];
   for (int p = 0; p < DQ_RESULT_PARTS; p++) {
-    dq_top *part = &state->parts[p];
-    counts[3 * p] = &part->pictures, counts[3 * p + 1] = &part->first, counts[3 * p + 2] = &part->five;
+    const dq_top *part = &state->parts[p];
+    counts[3 * p] = part->pictures, counts[3 * p + 1] = part->first, counts[3 * p + 2] = part->five;
   }
-  return 3 * DQ_RESULT_PARTS;
+  DQ_TRY(dq_task_share_counts(processes, counts, DQ_COUNT(counts), error));
+  for (int p = 0; p < DQ_RESULT_PARTS; p++)
+    state->parts[p] = (dq_top){counts[3 * p], counts[3 * p + 1], counts[3 * p + 2]};
+  return DQ_OK;
 }
 
 const dq_task_functions dq_task_classify = {
-    .open = open_classify, .add = add_classify, .result = result_classify, .counts = counts_classify};
+    .open = open_classify, .add = add_classify, .result = result_classify, .share = share_classify};

@@ -28,10 +28,11 @@ typedef struct detection {
   dq_decoder decoder;
   found_box *found;
   true_box *truth; // pictures in the order they came
-  int64_t found_count, found_room, truth_count, truth_room, pictures;
-  dq_box *boxes;  // of one picture
-  double *scores; // candidates x classes
-  double *column; // scores of one class above the bound
+  int64_t found_count, found_room, truth_count, truth_room;
+  int64_t picture; // number of the one that is added
+  dq_box *boxes;   // of one picture
+  double *scores;  // candidates x classes
+  double *column;  // scores of one class above the bound
   int64_t *kept;
   dq_box *near;
 } detection;
@@ -144,7 +145,7 @@ static dq_status add_truth(detection *state, const double numbers[5], const dq_s
                    state->decoder.classes);
   double x = numbers[1], y = numbers[2], width = numbers[3], height = numbers[4];
   items[state->truth_count++] = (true_box){.class = (int64_t)numbers[0],
-                                           .picture = state->pictures,
+                                           .picture = state->picture,
                                            .box = {(x - width / 2) * info->width, (y - height / 2) * info->height,
                                                    (x + width / 2) * info->width, (y + height / 2) * info->height}};
   return DQ_OK;
@@ -217,7 +218,7 @@ static dq_status add_found(detection *state, int64_t class, dq_error *error) {
     state->found = items;
     items[state->found_count] = (found_box){.score = state->column[state->kept[i]],
                                             .class = class,
-                                            .picture = state->pictures,
+                                            .picture = state->picture,
                                             .order = state->found_count,
                                             .box = state->near[state->kept[i]]};
     state->found_count++;
@@ -228,11 +229,11 @@ static dq_status add_found(detection *state, int64_t class, dq_error *error) {
 static dq_status add_detect(dq_task *task, const dq_tensor *const *outputs, int64_t item, const dq_sample_info *info,
                             dq_error *error) {
   detection *state = task->state;
+  state->picture = task->first + task->pictures;
   DQ_TRY(dq_decode(&state->decoder, outputs, item, state->boxes, state->scores, error));
   place_boxes(state, info);
   DQ_TRY(read_truth(state, info, error));
   for (int64_t class = 0; class < state->decoder.classes; class ++) DQ_TRY(add_found(state, class, error));
-  state->pictures++;
   return DQ_OK;
 }
 
@@ -293,7 +294,7 @@ static precision_sums sum_precisions(detection *state, const int64_t *first_of_p
 
 static dq_status result_detect(dq_task *task, dq_result *result, dq_error *error) {
   detection *state = task->state;
-  int64_t *first_of_picture = calloc((size_t)state->pictures + 1, sizeof *first_of_picture);
+  int64_t *first_of_picture = calloc((size_t)task->pictures + 1, sizeof *first_of_picture);
   int64_t *positives = calloc((size_t)state->decoder.classes, sizeof *positives);
   uint8_t *hits = malloc((size_t)state->found_count + 1);
   dq_status status = DQ_OK;
@@ -303,7 +304,7 @@ static dq_status result_detect(dq_task *task, dq_result *result, dq_error *error
       first_of_picture[state->truth[i].picture + 1] = i + 1;
       state->truth[i].taken = false;
     }
-    for (int64_t i = 0; i < state->pictures; i++) // pictures without boxes
+    for (int64_t i = 0; i < task->pictures; i++) // pictures without boxes
       if (first_of_picture[i + 1] < first_of_picture[i]) first_of_picture[i + 1] = first_of_picture[i];
     if (state->found_count) qsort(state->found, (size_t)state->found_count, sizeof *state->found, by_class_and_score);
     precision_sums sums = sum_precisions(state, first_of_picture, positives, hits);
@@ -321,5 +322,17 @@ static dq_status result_detect(dq_task *task, dq_result *result, dq_error *error
   return status;
 }
 
+static dq_status share_detect(dq_task *task, const dq_processes *processes, dq_error *error) {
+  detection *state = task->state;
+  found_box *found = dq_task_share_items(processes, state->found, &state->found_count, sizeof *found, error);
+  if (!found) return DQ_SYSTEM;
+  state->found = found, state->found_room = state->found_count;
+  for (int64_t i = 0; i < state->found_count; i++) found[i].order = i;
+  true_box *truth = dq_task_share_items(processes, state->truth, &state->truth_count, sizeof *truth, error);
+  if (!truth) return DQ_SYSTEM;
+  state->truth = truth, state->truth_room = state->truth_count;
+  return DQ_OK;
+}
+
 const dq_task_functions dq_task_detect = {
-    .open = open_detect, .add = add_detect, .result = result_detect, .close = close_detect};
+    .open = open_detect, .add = add_detect, .result = result_detect, .close = close_detect, .share = share_detect};

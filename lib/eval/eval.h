@@ -73,12 +73,11 @@ const char *dq_task_name(const dq_task *task); // "classify", ...; static
 dq_status dq_task_add(dq_task *task, const dq_tensor *const *outputs, int64_t item, const dq_sample_info *info,
                       dq_error *error);
 
-// dq_task_adds_up: whether the figures of a task follow from counts, so that the pictures may be divided among
-// processes. dq_task_add_processes then replaces the counts, in all processes, by their sums over the processes.
-bool dq_task_adds_up(const dq_task *task);
 // Sets the number of the first picture that this one of several processes adds; it is 0 without a call.
 void dq_task_begin_at(dq_task *task, int64_t first);
-void dq_task_add_processes(dq_task *task, const dq_processes *processes);
+// Adds, on all processes, the pictures of the others, as if all had been added here in the order of the processes. All
+// call it, at most once. DQ_SYSTEM: there is no memory.
+dq_status dq_task_share(dq_task *task, const dq_processes *processes, dq_error *error);
 
 // The figures of the pictures added so far. More pictures may be added afterwards. DQ_SYSTEM: there is no memory.
 dq_status dq_task_result(dq_task *task, dq_result *result, dq_error *error);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "datasets/image/image.h"
+#include "lib/base/sizes.h"
 #include "lib/eval/task_internal.h"
 
 // Grey values above the middle are foreground.
@@ -81,6 +82,8 @@ typedef struct segmentation {
   int64_t classes; // channels of the output; 1: foreground or not
   int height, width;
   dq_dice dice;
+  double *slices; // [dice.slice_count]: the Dice coefficients whose sum is dice.slices
+  int64_t slice_room;
   int64_t *confusion;
 } segmentation;
 
@@ -102,7 +105,9 @@ static dq_status open_segment(dq_task *task, const dq_task_options *options, dq_
 
 static void close_segment(dq_task *task) {
   segmentation *state = task->state;
-  if (state) free(state->confusion);
+  if (!state) return;
+  free(state->slices);
+  free(state->confusion);
 }
 
 // The class of a pixel: 0 or 1 for one channel, else the first of the largest; NO_CLASS when one is no score.
@@ -120,6 +125,24 @@ static void classify_pixels(const segmentation *state, const double *values, uin
   for (int64_t i = 0; i < plane; i++) found[i] = class_of(values + i, state->classes, plane);
 }
 
+static dq_status add_dice(segmentation *state, const uint8_t *found, const uint8_t *mask, int64_t pixels,
+                          dq_error *error) {
+  enum { FIRST_ROOM = 256 };
+  const double before = state->dice.slices;
+  if (state->dice.slice_count == state->slice_room) {
+    const int64_t room = state->slice_room ? 2 * state->slice_room : FIRST_ROOM;
+    double *slices = realloc(state->slices, (size_t)room * sizeof *slices);
+    if (!slices) return dq_fail_memory(error, (size_t)room * sizeof *slices);
+    state->slices = slices, state->slice_room = room;
+  }
+  state->dice.slices = 0; // so that the coefficient of this picture is left
+  const int64_t count = state->dice.slice_count;
+  dq_dice_add(&state->dice, found, mask, pixels);
+  if (state->dice.slice_count > count) state->slices[count] = state->dice.slices;
+  state->dice.slices += before;
+  return DQ_OK;
+}
+
 static dq_status count_pixels(segmentation *state, uint8_t *found, dq_image *mask, dq_error *error) {
   int64_t pixels = (int64_t)mask->width * mask->height;
   if (state->classes == 1) {
@@ -127,8 +150,7 @@ static dq_status count_pixels(segmentation *state, uint8_t *found, dq_image *mas
       mask->pixels[i] = mask->pixels[i] > FOREGROUND;
       if (found[i] == NO_CLASS) found[i] = !mask->pixels[i]; // wrong, whatever is there
     }
-    dq_dice_add(&state->dice, found, mask->pixels, pixels);
-    return DQ_OK;
+    return add_dice(state, found, mask->pixels, pixels, error);
   }
   for (int64_t i = 0; i < pixels; i++)
     if (mask->pixels[i] >= state->classes && mask->pixels[i] != IGNORED)
@@ -196,5 +218,19 @@ static dq_status result_segment(dq_task *task, dq_result *result, dq_error *erro
   return DQ_OK;
 }
 
+static dq_status share_segment(dq_task *task, const dq_processes *processes, dq_error *error) {
+  segmentation *state = task->state;
+  dq_dice *dice = &state->dice;
+  double *slices = dq_task_share_items(processes, state->slices, &dice->slice_count, sizeof *slices, error);
+  if (!slices) return DQ_SYSTEM;
+  state->slices = slices, state->slice_room = dice->slice_count;
+  dice->slices = 0;
+  for (int64_t i = 0; i < dice->slice_count; i++) dice->slices += slices[i];
+  int64_t counts[] = {dice->intersection, dice->sum, dice->empty, dice->empty_clean};
+  DQ_TRY(dq_task_share_counts(processes, counts, DQ_COUNT(counts), error));
+  dice->intersection = counts[0], dice->sum = counts[1], dice->empty = counts[2], dice->empty_clean = counts[3];
+  return dq_task_share_counts(processes, state->confusion, state->classes * (state->classes + 1), error);
+}
+
 const dq_task_functions dq_task_segment = {
-    .open = open_segment, .add = add_segment, .result = result_segment, .close = close_segment};
+    .open = open_segment, .add = add_segment, .result = result_segment, .close = close_segment, .share = share_segment};

@@ -123,15 +123,50 @@ dq_status dq_task_add(dq_task *task, const dq_tensor *const *outputs, int64_t it
 
 void dq_task_begin_at(dq_task *task, int64_t first) { task->first = first; }
 
-bool dq_task_adds_up(const dq_task *task) { return task->functions->counts != NULL; }
+// What all processes have in mine[bytes]; *all is freed by dq_budget_free.
+static dq_status collect(const dq_processes *processes, const void *mine, size_t bytes, char **all, size_t *sum,
+                         dq_error *error) {
+  size_t sizes[DQ_MOST_PROCESSES];
+  DQ_TRY(dq_processes_collect(processes, NULL, mine, bytes, all, sizes, error));
+  *sum = 0;
+  for (int r = 0; r < processes->count; r++) *sum += sizes[r];
+  return DQ_OK;
+}
 
-void dq_task_add_processes(dq_task *task, const dq_processes *processes) {
-  int64_t *counts[DQ_MAX_COUNTS] = {&task->pictures, &task->nonfinite};
-  const int count = 2 + task->functions->counts(task, counts + 2);
-  double values[DQ_MAX_COUNTS];
-  for (int i = 0; i < count; i++) values[i] = (double)*counts[i];
-  dq_processes_add(processes, values, count);
-  for (int i = 0; i < count; i++) *counts[i] = (int64_t)values[i];
+dq_status dq_task_share_counts(const dq_processes *processes, int64_t *counts, int64_t count, dq_error *error) {
+  char *all;
+  size_t sum;
+  DQ_TRY(collect(processes, counts, (size_t)count * sizeof *counts, &all, &sum, error));
+  const int64_t *from = (const void *)all;
+  memset(counts, 0, (size_t)count * sizeof *counts);
+  for (int64_t i = 0; i < processes->count * count; i++) counts[i % count] += from[i];
+  dq_budget_free(all);
+  return DQ_OK;
+}
+
+void *dq_task_share_items(const dq_processes *processes, void *items, int64_t *count, size_t size, dq_error *error) {
+  char *all;
+  size_t sum;
+  if (collect(processes, items, (size_t)*count * size, &all, &sum, error) != DQ_OK) return NULL;
+  void *shared = malloc(sum + 1);
+  const dq_status status = shared ? DQ_OK : dq_fail_memory(error, sum);
+  if (shared) memcpy(shared, all, sum);
+  dq_budget_free(all);
+  if (dq_processes_agree(processes, status, error) != DQ_OK) {
+    free(shared);
+    return NULL;
+  }
+  free(items);
+  *count = (int64_t)(sum / size);
+  return shared;
+}
+
+dq_status dq_task_share(dq_task *task, const dq_processes *processes, dq_error *error) {
+  int64_t counts[] = {task->pictures, task->nonfinite};
+  if (dq_process_count(processes) == 1) return DQ_OK;
+  DQ_TRY(dq_task_share_counts(processes, counts, DQ_COUNT(counts), error));
+  task->pictures = counts[0], task->nonfinite = counts[1];
+  return task->functions->share ? task->functions->share(task, processes, error) : DQ_OK;
 }
 
 dq_status dq_task_result(dq_task *task, dq_result *result, dq_error *error) {

@@ -4,8 +4,6 @@
 
 #include "lib/eval/eval.h"
 
-enum { DQ_MAX_COUNTS = 2 + 3 * DQ_RESULT_PARTS };
-
 typedef struct dq_task_functions {
   // Checks shapes and labels and allocates task->state; NULL: the task has neither checks nor state.
   dq_status (*open)(dq_task *task, const dq_task_options *options, dq_error *error);
@@ -13,9 +11,8 @@ typedef struct dq_task_functions {
                    dq_error *error);
   dq_status (*result)(dq_task *task, dq_result *result, dq_error *error);
   void (*close)(dq_task *task);
-  // Optional: stores pointers to all that the result depends on, DQ_MAX_COUNTS - 2 numbers at most that are sums over
-  // the pictures, and returns how many; NULL: the result depends on more.
-  int (*counts)(dq_task *task, int64_t **counts);
+  // dq_task_share for the state; task->pictures is that of all processes by then. NULL: the task has no state.
+  dq_status (*share)(dq_task *task, const dq_processes *processes, dq_error *error);
 } dq_task_functions;
 
 struct dq_task {
@@ -38,6 +35,13 @@ int64_t dq_item_count(const dq_tensor *tensor);
 // Copies entry `item` along dimension 0 of a tensor of any computable type to doubles, which the caller frees with
 // free(). DQ_BAD_INPUT: there is no such entry, or it does not have `expected` elements; DQ_SYSTEM: there is no memory.
 dq_status dq_item_values(double **values, const dq_tensor *tensor, int64_t item, int64_t expected, dq_error *error);
+
+// Replaces counts[count] by their sums over the processes, which have the same `count`; `share` calls it.
+dq_status dq_task_share_counts(const dq_processes *processes, int64_t *counts, int64_t count, dq_error *error);
+// Replaces items[*count] of `size` bytes each, memory of malloc or NULL, by those of all processes in their order.
+// `share` calls it. Returns the new items, which the caller frees by free(); NULL, on all processes: there is no
+// memory, and the old items are as they were.
+void *dq_task_share_items(const dq_processes *processes, void *items, int64_t *count, size_t size, dq_error *error);
 
 // Appends a figure to a result, which must have fewer than DQ_MAX_FIGURES. `name`, `key` and `unit` are not copied.
 void dq_result_add(dq_result *result, const char *name, const char *key, double value, const char *unit, int decimals);

@@ -64,9 +64,13 @@ facts() { grep -v 'seconds\|per_second\|memory' "$1" >"$2"; }
   dq-tucker gates.onnx --ratio 0.5 --untimed -o small.onnx -q >/dev/null
   words=(small.onnx --teacher gates.onnx --data synth:shapes,size=16,split=train,count=32 --val synth:shapes,size=16,count=16
     --batch 16 --epochs 2 --lr 0.003 --optimizer adam --feature-loss 3)
-  gives 0 dq-train "${words[@]}" -o one.onnx
-  gives 0 job 3 dq-train "${words[@]}" -o out.onnx --threads 1
+  gives 0 dq-train "${words[@]}" -o one.onnx --json one.json
+  gives 0 job 3 dq-train "${words[@]}" -o out.onnx --threads 1 --json out.json
   cmp out.onnx one.onnx
+  facts one.json one.facts
+  facts out.json out.facts
+  cmp one.facts out.facts
+  grep -q '"figure": "SQNR"' one.facts # the labels are of other classes: pictures are compared with the teacher's answers
 }
 
 @test "the first process speaks, and a checkpoint serves any number of processes" {
@@ -117,6 +121,69 @@ halves() {
   both=$(milliseconds job 2 dq-report "$@" --threads 1)
   [ "$alone" -gt 300 ] # else it is the start that is measured
   [ $((2 * both)) -lt $((3 * alone)) ]
+}
+
+# bytes COUNT FIRST: as many bytes, of the digits of the numbers from FIRST on
+bytes() {
+  local digits
+  digits=$(seq "$2" $(($2 + $1)) | tr -d '\n')
+  printf %s "${digits:0:$1}" | tr 0-9 '\0\1\2\3\40\100\177\200\300\377'
+}
+
+# picture FILE KIND BYTES FIRST: 20x18 pixels of bytes; KIND is P5 or P6
+picture() {
+  printf '%s\n20 18\n255\n' "$2" >"$1"
+  bytes "$3" "$4" >>"$1"
+}
+
+# mask FILE BYTE: one of the byte everywhere
+mask() {
+  printf 'P5\n20 18\n255\n' >"$1"
+  head -c 360 /dev/zero | tr '\0' "$2" >>"$1"
+}
+
+# labelled FOLDER LABELS: seven pictures in FOLDER/images, and an empty folder for their labels
+labelled() {
+  mkdir -p "$1/images" "$1/$2"
+  for i in 1 2 3 4 5 6 7; do picture "$1/images/$i.ppm" P6 1080 ${i}000; done
+}
+
+@test "dq-report: figures on masks of several processes are those of one, and each runs a part of the pictures" {
+  labelled s masks
+  for i in 1 2 3 4 5 6 7; do picture s/masks/$i.pgm P5 360 ${i}500; done
+  mask s/masks/4.pgm '\0' # nothing is there
+  make_models --describe "$root/tests/snapshots/maps.model" maps.onnx
+  divides maps.onnx --data s --preset imagenet-stretch
+  [[ $one == *"Dice per picture with a mask"* ]]
+  printf 'input x -1 3 16 16\ny = Conv x w(4,3,3,3) pads=1,1,1,1\noutput y -1 4 16 16\n' >classes.model
+  make_models --describe classes.model classes.onnx
+  for i in 1 2 3 4 5 6 7; do
+    mask s/masks/$i.pgm '\0'
+    bytes 360 ${i}500 | tr '\40-\376' '\1' | dd of=s/masks/$i.pgm bs=1 seek=13 conv=notrunc status=none
+  done
+  divides classes.onnx --data s --preset imagenet-stretch
+  [[ $one == *"mIoU"* ]]
+  mask s/masks/7.pgm '\4'
+  gives 3 job 2 dq-report classes.onnx --data s --preset imagenet-stretch --threads 1
+  [ "$(grep -c '^dq-report: classes.onnx: process 1 of 2: 7.ppm: .*the mask has class 4, the model has 4 classes' <<<"$stderr")" -eq 1 ]
+}
+
+@test "dq-report: figures on boxes of several processes are those of one, and each runs a part of the pictures" {
+  labelled b labels
+  for i in 1 2 3 5 6 7; do # the fourth has none
+    for x in 1 3 5 7; do for y in 1 3 5; do echo "$((x % i % 2)) 0.${x}5 0.${y}3 0.25 0.33"; done; done >b/labels/$i.txt
+  done
+  printf '%s\n' 'input x -1 3 32 32' 'a = Conv x w(7,3,8,8) strides=8,8' 'b = Conv x w(7,3,16,16) strides=16,16' \
+    'c = Conv x w(7,3,32,32)' 'd = Reshape a i(-1,7,16)' 'e = Reshape b i(-1,7,4)' 'f = Reshape c i(-1,7,1)' \
+    'g = Concat d e f axis=2' 'h,j = Split g i(4,3) axis=1' 'k = Sigmoid j' 'm = Concat h k axis=1' \
+    'y = Transpose m perm=0,2,1' 'output y -1 21 7' >yolox.model
+  make_models --describe yolox.model yolox.onnx
+  words=(yolox.onnx --data b --preset yolox --preprocess scale=1/255 --decode yolox)
+  divides "${words[@]}"
+  [[ $one == *"mAP50          map50         4."* ]]
+  echo "2 0.5 0.5 0.1 0.1" >b/labels/7.txt
+  gives 3 job 2 dq-report "${words[@]}" --threads 1
+  [ "$(grep -c '^dq-report: yolox.onnx: process 1 of 2: 7.ppm: .*class 2, the model has 2 classes' <<<"$stderr")" -eq 1 ]
 }
 
 @test "dq-report --overflow: the audit of several processes is that of one, and each runs a part of the pictures" {
