@@ -1,17 +1,28 @@
 #include "lib/train/loop/validation.h"
 
+#include "lib/session/divided.h"
 #include "lib/session/pair.h"
 
 typedef struct teacher_comparison {
   dq_network_pair pair; // the teacher and the model
+  dq_divided_loop divided;
   dq_comparison comparison;
 } teacher_comparison;
 
 static dq_status compare(void *user, int64_t first, int64_t count, const dq_sample_info *infos, dq_error *error) {
-  teacher_comparison *c = user;
+  const teacher_comparison *c = user;
+  dq_comparison picture = {0};
   (void)first, (void)count, (void)infos;
-  return dq_comparison_add(&c->comparison, dq_plan_output(dq_network_pair_plan(&c->pair, 0), 0),
-                           dq_plan_output(dq_network_pair_plan(&c->pair, 1), 0), -1, error);
+  DQ_TRY(dq_comparison_add(&picture, dq_plan_output(dq_network_pair_plan(&c->pair, 0), 0),
+                           dq_plan_output(dq_network_pair_plan(&c->pair, 1), 0), -1, error));
+  return dq_divided_give_bytes(&c->divided, 0, 0, &picture, sizeof picture, error);
+}
+
+static dq_status add_picture(void *user, int listener, int slot, const dq_tensor *picture, dq_error *error) {
+  teacher_comparison *c = user;
+  (void)listener, (void)slot, (void)error;
+  dq_comparison_merge(&c->comparison, picture->data);
+  return DQ_OK;
 }
 
 static dq_status validate_by_teacher(const dq_validation *validation, const dq_graph *model, dq_figure *figure,
@@ -21,7 +32,11 @@ static dq_status validate_by_teacher(const dq_validation *validation, const dq_g
   teacher_comparison c = {.comparison = {0}};
   dq_status status = dq_network_pair_open(&c.pair, graphs, (const char *const[2]){NULL, NULL}, validation->data,
                                           &validation->shapes, context, error);
-  if (status == DQ_OK) status = dq_network_pair_each(&c.pair, &range, compare, &c, error);
+  c.divided = (dq_divided_loop){.loop = {&c.pair.runners[0], &c.pair.runners[1], .after = compare, .user = &c},
+                                .on_record = add_picture,
+                                .user = &c};
+  status = dq_processes_agree(dq_processes_of(context), status, error);
+  if (status == DQ_OK) status = dq_divided_run(&c.divided, &range, error);
   dq_network_pair_close(&c.pair);
   *figure = (dq_figure){
       .name = "SQNR", .key = "sqnr", .unit = "dB", .decimals = 2, .value = dq_comparison_sqnr(&c.comparison)};
