@@ -37,17 +37,13 @@ static void unpack(const dq_bin_counts *counts, uint64_t *bins) {
   }
 }
 
-uint64_t *dq_bin_counts_open(dq_bin_counts *counts, uint64_t *bins) {
+static uint64_t *bins_of(const dq_bin_counts *counts, uint64_t *bins) {
   if (counts->all) return counts->all;
   unpack(counts, bins);
   return bins;
 }
-
-const uint64_t *dq_bin_counts_read(const dq_bin_counts *counts, uint64_t *bins) {
-  if (counts->all) return counts->all;
-  unpack(counts, bins);
-  return bins;
-}
+uint64_t *dq_bin_counts_open(dq_bin_counts *counts, uint64_t *bins) { return bins_of(counts, bins); }
+const uint64_t *dq_bin_counts_read(const dq_bin_counts *counts, uint64_t *bins) { return bins_of(counts, bins); }
 
 static bool is_empty(const uint64_t *bins, int count) {
   uint64_t any = 0;

@@ -5,7 +5,7 @@
 #include "calib/calib.h"
 
 static dq_status open_histograms(dq_calibration *calibration, const dq_context *context, dq_error *error) {
-  dq_budget *budget = context ? context->budget : NULL;
+  dq_budget *budget = dq_budget_of(context);
   calibration->histograms = calloc((size_t)calibration->count + 1, sizeof(dq_histogram));
   calibration->ends = calloc((size_t)calibration->count + 1, sizeof(dq_value_ends));
   if (!calibration->histograms || !calibration->ends) return dq_fail_memory(error, 0);
@@ -33,12 +33,10 @@ typedef struct filling {
   const dq_context *context;
 } filling;
 
-static dq_budget *budget_of(const filling *f) { return f->context ? f->context->budget : NULL; }
-
 static dq_status open_ends(const filling *f, dq_value_ends *ends, int64_t channels, dq_error *error) {
   if (ends->channels) return DQ_OK;
   size_t bytes = dq_value_ends_bytes(channels);
-  void *memory = dq_budget_alloc(budget_of(f), bytes);
+  void *memory = dq_budget_alloc(dq_budget_of(f->context), bytes);
   if (!memory) return dq_fail_memory(error, bytes);
   dq_value_ends_init(ends, channels, memory);
   f->calibration->bytes += bytes;
@@ -48,7 +46,7 @@ static dq_status open_ends(const filling *f, dq_value_ends *ends, int64_t channe
 static dq_status reserve(filling *f, int64_t count, dq_error *error) {
   if (count <= f->capacity) return DQ_OK;
   dq_budget_free(f->picture);
-  f->picture = dq_budget_alloc(budget_of(f), (size_t)count * sizeof *f->picture);
+  f->picture = dq_budget_alloc(dq_budget_of(f->context), (size_t)count * sizeof *f->picture);
   f->capacity = f->picture ? count : 0;
   return f->picture ? DQ_OK : dq_fail_memory(error, (size_t)count * sizeof *f->picture);
 }

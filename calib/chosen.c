@@ -13,7 +13,7 @@ static bool read_range(const dq_node *node, dq_range_pair *range) {
   bool given = dq_node_input(node, 2) != NULL;
   if (!scale || scale->type != DQ_F32 || (given && !zero)) return false;
   const int type = dq_stored_type(node->outputs[0]);
-  if (type != DQ_U8 && type != DQ_I8) return false;
+  if (!dq_dtype_is_8_bit(type)) return false;
   double step = dq_tensor_get(scale, 0), at = given ? dq_tensor_get(zero, 0) : 0;
   *range = (dq_range_pair){(float)(step * ((double)dq_dtype_low(type) - at)),
                            (float)(step * ((double)dq_dtype_high(type) - at))};

@@ -1,6 +1,5 @@
 // dq-run: run a model and see the answers.
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +11,7 @@
 #include "cmd/shared/output_names.h"
 #include "datasets/npy.h"
 #include "lib/base/clock.h"
+#include "lib/base/order.h"
 #include "lib/document/origin.h"
 #include "lib/eval/eval.h"
 #include "lib/eval/node_suite.h"
@@ -136,29 +136,17 @@ static bool is_scores(const dq_tensor *output) {
          (output->rank <= 2 || dq_tensor_product(output, 2, output->rank) == 1);
 }
 
-typedef struct score {
-  float value;
-  int64_t index;
-} score;
-
-// NaN last.
-static int by_score(const void *a, const void *b) {
-  const score *left = a, *right = b;
-  if (isnan(left->value) != isnan(right->value)) return isnan(left->value) ? 1 : -1;
-  if (left->value != right->value && !isnan(left->value)) return left->value < right->value ? 1 : -1;
-  return left->index < right->index ? -1 : left->index > right->index;
-}
-
 static dq_status print_scores(const dq_tensor *output, int64_t top, const dq_data *data, dq_error *error) {
   int64_t count = dq_tensor_count(output) / output->dims[0];
-  score *sorted = malloc((size_t)count * sizeof *sorted);
+  dq_ranked *sorted = malloc((size_t)count * sizeof *sorted);
   if (!sorted) return dq_fail_memory(error, (size_t)count * sizeof *sorted);
   for (int64_t b = 0; b < output->dims[0]; b++) {
-    for (int64_t i = 0; i < count; i++) sorted[i] = (score){((const float *)output->data)[b * count + i], i};
-    qsort(sorted, (size_t)count, sizeof *sorted, by_score);
+    for (int64_t i = 0; i < count; i++)
+      sorted[i] = (dq_ranked){(double)((const float *)output->data)[b * count + i], i};
+    qsort(sorted, (size_t)count, sizeof *sorted, dq_compare_ranked);
     for (int64_t k = 0; k < top && k < count; k++) {
       const char *name = data ? dq_data_class_name(data, sorted[k].index) : NULL;
-      printf("  %5" PRId64 "  %12.6g  ", sorted[k].index, (double)sorted[k].value);
+      printf("  %5" PRId64 "  %12.6g  ", sorted[k].index, sorted[k].value);
       dq_print_name(stdout, name ? name : "");
       putchar('\n');
     }

@@ -8,6 +8,7 @@
 
 #include "lib/base/file.h"
 #include "lib/base/sizes.h"
+#include "lib/text/find_row.h"
 
 typedef struct npy_type {
   const char *code; // kind and bytes, without the byte order
@@ -79,12 +80,11 @@ static dq_status element_type(scanner *scan, const char *code, int *type) {
   if (*code == '>' && code[2] != '1')
     return dq_fail(scan->error, DQ_BAD_INPUT, "%s: big-endian elements '%s', expected little endian", scan->name, code);
   const char *plain = strchr("<|=>", *code) && *code ? code + 1 : code;
-  for (int i = 0; i < TYPES; i++)
-    if (!strcmp(types[i].code, plain)) {
-      *type = types[i].type;
-      return DQ_OK;
-    }
-  return dq_fail(scan->error, DQ_BAD_INPUT, "%s: elements of type '%s', expected numbers", scan->name, code);
+  const int found = dq_find_row(plain, types, sizeof *types, TYPES);
+  if (found < 0)
+    return dq_fail(scan->error, DQ_BAD_INPUT, "%s: elements of type '%s', expected numbers", scan->name, code);
+  *type = types[found].type;
+  return DQ_OK;
 }
 
 // Fills type and shape from `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`.

@@ -77,7 +77,7 @@ bool dq_has_kind(const char *text, const dq_data_options *options);
 // ---- Shared by the readers ----
 
 // The budget that memory of the data counts against; NULL: none.
-static inline dq_budget *dq_data_budget(const dq_data *data) { return data->context ? data->context->budget : NULL; }
+static inline dq_budget *dq_data_budget(const dq_data *data) { return dq_budget_of(data->context); }
 // The shape of an input behind its first dimension, with a leading x, to be printed behind a count of pictures:
 // "x3x8x8" for 1x3x8x8. Writes into text[size], where DQ_SHAPE_TEXT bytes are always enough and less cuts the text off,
 // and returns a place in it. The rank is at least 1; for rank 1 the result is "".

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/order.h"
 #include "lib/base/sizes.h"
 #include "datasets/files.h"
 
@@ -12,8 +13,6 @@ typedef struct names {
   char **items; // sorted; in the data's arena
   int64_t count, capacity;
 } names;
-
-static int compare_names(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
 static dq_status add_name(names *list, dq_arena *arena, const char *name, dq_error *error) {
   if (list->count == list->capacity) {
@@ -42,7 +41,7 @@ static dq_status list_names(names *list, dq_data *data, const char *folder, bool
     else if (dq_is_folder(path) == folders) status = add_name(list, data->arena, entry->d_name, error);
   }
   closedir(directory);
-  if (status == DQ_OK && list->count) qsort(list->items, (size_t)list->count, sizeof *list->items, compare_names);
+  if (status == DQ_OK && list->count) qsort(list->items, (size_t)list->count, sizeof *list->items, dq_compare_texts);
   return status;
 }
 

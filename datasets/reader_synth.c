@@ -6,6 +6,8 @@
 
 #include "datasets/reader.h"
 #include "datasets/synth.h"
+#include "lib/base/sizes.h"
+#include "lib/text/find_row.h"
 
 typedef struct synth_reader {
   dq_synth synth;
@@ -24,13 +26,11 @@ static const parameter parameters[PARAMETERS] = {
     {"count", 1, INT64_C(1) << 40}, {"size", 8, 512}, {"channels", 1, 3}, {"noise", 0, 100}};
 
 static dq_status parse_split(synth_reader *reader, const char *value, dq_error *error) {
-  for (int i = 0; i < 3; i++)
-    if (!strcmp(value, split_names[i])) {
-      reader->synth.split = (dq_split_kind)i;
-      reader->split = split_names[i];
-      return DQ_OK;
-    }
-  return dq_fail(error, DQ_USAGE, "synth: split is '%s', expected train, calib or test", value);
+  const int found = dq_find_row(value, split_names, sizeof *split_names, DQ_COUNT(split_names));
+  if (found < 0) return dq_fail(error, DQ_USAGE, "synth: split is '%s', expected train, calib or test", value);
+  reader->synth.split = (dq_split_kind)found;
+  reader->split = split_names[found];
+  return DQ_OK;
 }
 
 static dq_status parse_parameter(synth_reader *reader, int64_t numbers[PARAMETERS], char *field, dq_error *error) {

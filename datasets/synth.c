@@ -59,38 +59,34 @@ typedef struct synth_scene {
   double noise; // standard deviation
 } synth_scene;
 
-static double between(dq_random *random, double low, double high) {
-  return low + (high - low) * (double)dq_random_float(random);
-}
-
 static void draw_colours(synth_scene *scene, dq_random *random, double hardness) {
-  double contrast = between(random, 70 - 40 * hardness, 120 - 40 * hardness);
-  double back = between(random, 30, 225);
+  double contrast = dq_random_between(random, 70 - 40 * hardness, 120 - 40 * hardness);
+  double back = dq_random_between(random, 30, 225);
   double fore = back > 127.5 ? back - contrast : back + contrast;
   for (int c = 0; c < 3; c++) {
-    scene->back[c] = back + between(random, -25, 25);
-    scene->fore[c] = fore + between(random, -25, 25);
+    scene->back[c] = back + dq_random_between(random, -25, 25);
+    scene->fore[c] = fore + dq_random_between(random, -25, 25);
   }
-  scene->slope_x = between(random, -40, 40) * hardness;
-  scene->slope_y = between(random, -40, 40) * hardness;
-  scene->noise = between(random, 10, 60) * hardness;
+  scene->slope_x = dq_random_between(random, -40, 40) * hardness;
+  scene->slope_y = dq_random_between(random, -40, 40) * hardness;
+  scene->noise = dq_random_between(random, 10, 60) * hardness;
 }
 
 static void draw_scene(synth_scene *scene, dq_random *random, int label, double hardness) {
   scene->inside = forms[label].inside;
-  scene->radius = between(random, 0.20, 0.42);
-  scene->x = between(random, scene->radius, 1 - scene->radius);
-  scene->y = between(random, scene->radius, 1 - scene->radius);
+  scene->radius = dq_random_between(random, 0.20, 0.42);
+  scene->x = dq_random_between(random, scene->radius, 1 - scene->radius);
+  scene->y = dq_random_between(random, scene->radius, 1 - scene->radius);
   // A turn of at most 28 degrees by the tangent of half the angle, which needs no library function.
-  double half = between(random, -0.25, 0.25);
+  double half = dq_random_between(random, -0.25, 0.25);
   scene->cosine = (1 - half * half) / (1 + half * half);
   scene->sine = 2 * half / (1 + half * half);
   draw_colours(scene, random, hardness);
   scene->speck_count = (int)dq_random_below(random, 5);
   for (int i = 0; i < scene->speck_count; i++) {
-    double radius = between(random, 0.02, 0.07);
-    scene->specks[i][0] = between(random, 0, 1);
-    scene->specks[i][1] = between(random, 0, 1);
+    double radius = dq_random_between(random, 0.02, 0.07);
+    scene->specks[i][0] = dq_random_between(random, 0, 1);
+    scene->specks[i][1] = dq_random_between(random, 0, 1);
     scene->specks[i][2] = radius * radius;
   }
 }

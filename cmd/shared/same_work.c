@@ -8,6 +8,7 @@
 
 #include "cmd/shared/data.h"
 #include "lib/base/file.h"
+#include "lib/base/order.h"
 #include "lib/base/sizes.h"
 #include "lib/document/origin.h"
 #include "version.h"
@@ -61,8 +62,6 @@ static dq_status settle(comparison *c, dq_error *error) {
 
 // ---- Options ----
 
-static int by_text(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
-
 // The items in sorted order, as no list depends on its order.
 static char *list_text(const dq_option_list *list) {
   size_t size = 1, used = 0;
@@ -70,7 +69,7 @@ static char *list_text(const dq_option_list *list) {
   char *text = calloc(size, 1);
   const char **sorted = calloc((size_t)list->count + 1, sizeof *sorted);
   for (int i = 0; text && sorted && i < list->count; i++) sorted[i] = list->items[i];
-  if (sorted && list->count) qsort(sorted, (size_t)list->count, sizeof *sorted, by_text);
+  if (sorted && list->count) qsort(sorted, (size_t)list->count, sizeof *sorted, dq_compare_texts);
   for (int i = 0; text && sorted && i < list->count; i++)
     used += (size_t)snprintf(text + used, size - used, "%s'%s'", i ? " " : "", sorted[i]);
   free(sorted);

@@ -14,13 +14,6 @@ static int64_t bytes_of(const char *path) {
   return path && !stat(path, &found) && S_ISREG(found.st_mode) ? (int64_t)found.st_size : -1;
 }
 
-static int64_t weights_of(const dq_graph *graph) {
-  int64_t bytes = 0;
-  for (int i = 0; i < graph->initializer_count; i++)
-    if (graph->initializers[i]->constant) bytes += (int64_t)dq_tensor_bytes(graph->initializers[i]->constant);
-  return bytes;
-}
-
 // The file, or its weights where these stand in files beside it.
 static int64_t size_of(const char *path, int64_t weights) {
   int64_t bytes = bytes_of(path);
@@ -28,7 +21,7 @@ static int64_t size_of(const char *path, int64_t weights) {
 }
 
 void dq_note_growth(const dq_graph *original, const dq_graph *made, const char *path, const dq_context *context) {
-  int64_t weights[] = {weights_of(original), weights_of(made)};
+  int64_t weights[] = {dq_constant_bytes(original), dq_constant_bytes(made)};
   int64_t before = size_of(original->path, weights[0]), after = size_of(path, weights[1]);
   if (before <= 0 || after <= before + LITTLE) return;
   dq_message(context, DQ_NOTE,

@@ -357,15 +357,10 @@ static int64_t saturating_product(const int64_t *values, int count) {
   return product;
 }
 
-static int64_t saturating_sum(int64_t a, int64_t b) {
-  int64_t sum;
-  return dq_add_i64(a, b, &sum) ? sum : INT64_MAX;
-}
-
 dq_conv_cost dq_conv_cost_whole(const int64_t dims[4], bool bias, int64_t positions) {
   int64_t weights = saturating_product(dims, 4);
   return (dq_conv_cost){.macs = saturating_product((int64_t[]){weights, positions}, 2),
-                        .parameters = saturating_sum(weights, bias ? dims[0] : 0)};
+                        .parameters = dq_add_clamped_i64(weights, bias ? dims[0] : 0)};
 }
 
 dq_conv_cost dq_conv_cost_tucker2(const int64_t dims[4], int64_t group, bool bias, const dq_conv_positions *positions,
@@ -378,8 +373,8 @@ dq_conv_cost dq_conv_cost_tucker2(const int64_t dims[4], int64_t group, bool bia
   dq_conv_cost first = {0}, last = {0};
   if (rank_in < dims[1] || square) first = dq_conv_cost_whole(input, false, positions->in);
   if (outs < dims[0] || square) last = dq_conv_cost_whole(output, false, positions->out);
-  total.macs = saturating_sum(total.macs, saturating_sum(first.macs, last.macs));
-  total.parameters = saturating_sum(total.parameters, saturating_sum(first.parameters, last.parameters));
-  total.parameters = saturating_sum(total.parameters, bias ? dims[0] : 0);
+  total.macs = dq_add_clamped_i64(total.macs, dq_add_clamped_i64(first.macs, last.macs));
+  total.parameters = dq_add_clamped_i64(total.parameters, dq_add_clamped_i64(first.parameters, last.parameters));
+  total.parameters = dq_add_clamped_i64(total.parameters, bias ? dims[0] : 0);
   return total;
 }

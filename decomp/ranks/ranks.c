@@ -1,9 +1,8 @@
 // The table of rank rules and what all of them share: parameter check and rounding to a multiple.
 #include "decomp/ranks/ranks.h"
 
-#include <string.h>
-
 #include "lib/base/sizes.h"
+#include "lib/text/find_row.h"
 
 static const struct {
   const char *name;
@@ -19,12 +18,9 @@ static const struct {
 const char *dq_rank_rule_name(dq_rank_rule rule) { return RULES[rule].name; }
 
 bool dq_rank_rule_find(const char *name, dq_rank_rule *rule) {
-  for (int i = 0; i < DQ_RANK_RULE_COUNT; i++) {
-    if (strcmp(RULES[i].name, name) != 0) continue;
-    *rule = (dq_rank_rule)i;
-    return true;
-  }
-  return false;
+  const int found = dq_find_row(name, RULES, sizeof *RULES, DQ_RANK_RULE_COUNT);
+  if (found >= 0) *rule = (dq_rank_rule)found;
+  return found >= 0;
 }
 
 static int64_t round_up(int64_t rank, int64_t multiple, int64_t full) {

@@ -79,7 +79,7 @@ dq_status dq_tucker_model_cost(const dq_graph *graph, const dq_tucker_options *o
   for (int n = 0; known && n < graph->node_count; n++) {
     const dq_node *node = graph->nodes[n];
     known = node_macs(graph, node, tensors, context, scratch, &macs) && dq_add_i64(total, macs, &total);
-    if (!known) report->uncounted = node->name[0] || !node->output_count ? node->name : node->outputs[0]->name;
+    if (!known) report->uncounted = dq_node_name(node);
   }
   dq_arena_free(scratch);
   report->macs_known = known;

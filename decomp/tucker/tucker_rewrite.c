@@ -23,12 +23,6 @@ typedef struct work {
   int count;
 } work;
 
-static const char *layer_name(const dq_node *node) {
-  const dq_value *output = dq_node_output(node, 0);
-  if (node->name[0] || !output) return node->name;
-  return output->name;
-}
-
 // ---- Putting the factors into the graph ----
 
 static dq_value *add_weight(dq_graph *graph, const char *layer, const char *part, const dq_tensor *factor) {
@@ -299,7 +293,7 @@ static dq_status examine_all(work *w, dq_tucker_report *report, dq_error *error)
     dq_tucker_job *job = &w->jobs[w->count];
     job->node = w->graph->nodes[n];
     job->layer = &report->layers[w->count++];
-    job->layer->name = layer_name(job->node);
+    job->layer->name = dq_node_name(job->node);
     bool on_data = w->original != NULL, matrix = dq_tucker_is_matrix(job->node);
     DQ_TRY((matrix ? dq_tucker_matrix_examine : dq_tucker_examine)(job, w->tensors, on_data, w->scratch, error));
   }

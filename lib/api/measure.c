@@ -109,11 +109,9 @@ int dq_model_compare_at(const dq_model *model, int index, dq_model_compare_row *
   bool output = index < all->output_count;
   const dq_layer_pair *pair = output ? &all->outputs[index] : &all->layers[index - all->output_count];
   const dq_comparison *distance = &pair->comparison;
-  const char *layer = NULL;
-  if (pair->layer) layer = pair->layer->name[0] ? pair->layer->name : pair->layer->outputs[0]->name;
   dq_model_compare_row known = {.value = pair->reference->name,
                                 .compared = pair->candidate->name,
-                                .layer = layer,
+                                .layer = pair->layer ? dq_node_name(pair->layer) : NULL,
                                 .sqnr = dq_comparison_sqnr(distance),
                                 .cosine = dq_comparison_cosine(distance),
                                 .largest = distance->largest,

@@ -98,11 +98,7 @@ void dq_model_free(dq_model *model) {
   free(model);
 }
 
-int dq_model_input_count(const dq_model *model) {
-  int count = 0;
-  for (int i = 0; model && i < model->graph->input_count; i++) count += !model->graph->inputs[i]->constant;
-  return count;
-}
+int dq_model_input_count(const dq_model *model) { return model ? dq_input_count(model->graph) : 0; }
 
 const char *dq_model_input_name(const dq_model *model, int index) {
   for (int i = 0, n = 0; model && i < model->graph->input_count; i++)

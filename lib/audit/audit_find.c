@@ -7,8 +7,6 @@
 #include "lib/ops/integer/stored_type.h"
 #include "lib/ops/table/product.h"
 
-static bool is_8_bit(int type) { return type == DQ_U8 || type == DQ_I8; }
-
 // An operand: stored numbers, their type (0: not known), and the zero point (NULL: none).
 typedef struct operand {
   const dq_value *value, *zero;
@@ -25,7 +23,7 @@ static bool read_dequantize(const dq_value *value, operand *to) {
   const dq_node *node = value ? value->producer : NULL;
   if (!node || !dq_node_is(node, "DequantizeLinear")) return false;
   *to = operand_of(node->inputs[0], dq_node_input(node, 2), (int)dq_node_int(node, "axis", 1));
-  return is_8_bit(to->type) || !to->type;
+  return dq_dtype_is_8_bit(to->type) || !to->type;
 }
 
 // The QuantizeLinear that ends a step, behind at most an activation or two.
@@ -102,7 +100,7 @@ static dq_status read_zero_points(const dq_tensor *zero, int64_t channels, dq_co
 }
 
 static const char *check_weight(found *f, const dq_tensor *w, const dq_tensor *zero) {
-  if (!w || !is_8_bit(w->type)) return "its weight is not a constant of 8 bits";
+  if (!w || !dq_dtype_is_8_bit(w->type)) return "its weight is not a constant of 8 bits";
   bool points = w->rank == 2 && f->product.ranks[0] <= 2;
   if (is_convolution(f) ? w->rank != 3 && w->rank != 4 && !points : w->rank != 2)
     return "its weight has a number of dimensions that is not audited";
@@ -120,7 +118,8 @@ static const char *check_weight(found *f, const dq_tensor *w, const dq_tensor *z
 static const char *check_input(const found *f, const dq_tensor *zero) {
   if (!f->x.value) return "its input is left out";
   if (f->x.zero && !zero) return "the zero point of its input is computed while running";
-  if (zero && (!is_8_bit(zero->type) || dq_tensor_count(zero) != 1)) return "its input has several zero points";
+  if (zero && (!dq_dtype_is_8_bit(zero->type) || dq_tensor_count(zero) != 1))
+    return "its input has several zero points";
   if (!f->x.type) return "the type of its input is not known";
   return dq_known_elements(f->x.value) ? "its input is constant" : NULL;
 }
@@ -175,7 +174,7 @@ static dq_status read_operands(found *f, dq_audit_layer *layer, dq_audit_operand
   if (bias && bias->type == DQ_I32 && dq_tensor_count(bias) == q->shape.out_channels) o->bias = bias->data;
   o->y_type = f->y_zero && !y_zero ? 0 : dq_stored_type(f->y);
   o->y_zero = y_zero ? dq_tensor_get_i64(y_zero, 0) : 0;
-  if (!is_8_bit(o->y_type)) o->y = NULL;
+  if (!dq_dtype_is_8_bit(o->y_type)) o->y = NULL;
   return DQ_OK;
 }
 

@@ -49,14 +49,14 @@ dq_status dq_check_stop(const dq_context *context, dq_error *error) {
   return dq_deadline_passed(context) ? dq_fail(error, DQ_CANCELLED, "the time limit has passed") : DQ_OK;
 }
 
-dq_arena *dq_context_arena(const dq_context *context) { return dq_arena_new(context ? context->budget : NULL); }
+dq_arena *dq_context_arena(const dq_context *context) { return dq_arena_new(dq_budget_of(context)); }
 
 void *dq_context_alloc(const dq_context *context, size_t bytes) {
-  return dq_budget_alloc(context ? context->budget : NULL, bytes);
+  return dq_budget_alloc(dq_budget_of(context), bytes);
 }
 
 dq_status dq_check_memory(const dq_context *context, size_t bytes, const char *what, dq_error *error) {
-  const dq_budget *budget = context ? context->budget : NULL;
+  const dq_budget *budget = dq_budget_of(context);
   if (!budget || !budget->limit) return DQ_OK;
   size_t used = atomic_load(&budget->used);
   if (used <= budget->limit && bytes <= budget->limit - used) return DQ_OK;

@@ -55,6 +55,9 @@ static inline const dq_processes *dq_processes_of(const dq_context *context) {
   return context ? context->processes : NULL;
 }
 
+// The budget that memory counts against: context->budget; NULL: no limit.
+static inline dq_budget *dq_budget_of(const dq_context *context) { return context ? context->budget : NULL; }
+
 bool dq_deadline_passed(const dq_context *context); // whether the deadline has passed; false without a deadline
 
 // Whether context->stop is set; the deadline does not count.

@@ -32,6 +32,8 @@ size_t dq_dtype_size(int type);      // bytes of an element of a computable type
 bool dq_dtype_known(int type);       // whether ONNX has a type of this number
 // Whether the type is one of DQ_TYPES_FLOAT.
 static inline bool dq_dtype_is_float(int type) { return type == DQ_F32 || type == DQ_F16 || type == DQ_F64; }
+// Whether the type is one of DQ_TYPES_8_BIT.
+static inline bool dq_dtype_is_8_bit(int type) { return type == DQ_U8 || type == DQ_I8; }
 // The least and the largest number of an integer type of 2 to 32 bits; 0 for all other types.
 int64_t dq_dtype_low(int type);
 int64_t dq_dtype_high(int type);

@@ -6,19 +6,20 @@
 
 enum { PIECE = 1 << 28 };
 
-// Stores in values[count] what each process has in `mine`.
-static void gather_doubles(const dq_processes *processes, double mine, double *values) {
+// Stores in all[count] the `bytes` bytes that each process has at `mine`.
+static void gather(const dq_processes *processes, const void *mine, size_t bytes, void *all) {
   size_t sizes[DQ_MOST_PROCESSES];
-  for (int r = 0; r < processes->count; r++) sizes[r] = sizeof mine;
-  processes->gather(processes->user, &mine, values, sizes);
+  for (int r = 0; r < processes->count; r++) sizes[r] = bytes;
+  processes->gather(processes->user, mine, all, sizes);
 }
 
 dq_status dq_processes_agree(const dq_processes *processes, dq_status status, dq_error *error) {
+  const double own = (double)status;
   double statuses[DQ_MOST_PROCESSES];
   dq_error sent = {0};
   int failed = 0, failures = 0;
   if (dq_process_count(processes) == 1) return status;
-  gather_doubles(processes, (double)status, statuses);
+  gather(processes, &own, sizeof own, statuses);
   for (int r = processes->count - 1; r >= 0; r--)
     if (statuses[r] != 0) failed = r, failures++;
   if (!failures) return DQ_OK;
@@ -41,7 +42,7 @@ void dq_processes_add(const dq_processes *processes, double *values, int count) 
   double all[DQ_MOST_PROCESSES];
   if (dq_process_count(processes) == 1) return;
   for (int i = 0; i < count; i++) {
-    gather_doubles(processes, values[i], all);
+    gather(processes, &values[i], sizeof values[i], all);
     values[i] = 0;
     for (int r = 0; r < processes->count; r++) values[i] += all[r];
   }
@@ -85,17 +86,11 @@ static dq_status collect(collecting *c, size_t largest, dq_budget *budget, dq_er
   return status;
 }
 
-static void gather_sizes(const dq_processes *processes, size_t bytes, size_t *sizes) {
-  size_t each[DQ_MOST_PROCESSES];
-  for (int r = 0; r < processes->count; r++) each[r] = sizeof bytes;
-  processes->gather(processes->user, &bytes, sizes, each);
-}
-
 dq_status dq_processes_collect(const dq_processes *processes, dq_budget *budget, const void *mine, size_t bytes,
                                char **all, size_t *sizes, dq_error *error) {
   const int count = dq_process_count(processes);
   size_t total = 0, largest = 0;
-  if (count > 1) gather_sizes(processes, bytes, sizes);
+  if (count > 1) gather(processes, &bytes, sizeof bytes, sizes);
   else sizes[0] = bytes;
   for (int r = 0; r < count; r++) {
     total += sizes[r];

@@ -28,6 +28,11 @@ static inline dq_random dq_random_start(uint64_t seed, uint64_t purpose) {
 // Uniform in [0, 1) with 24 bits.
 static inline float dq_random_float(dq_random *random) { return (float)(dq_random_next(random) >> 40) * 0x1p-24f; }
 
+// Uniform in [low, high), one of 2^24 numbers; low where both are equal.
+static inline double dq_random_between(dq_random *random, double low, double high) {
+  return low + (high - low) * (double)dq_random_float(random);
+}
+
 // Uniform in [0, count), count > 0.
 static inline uint64_t dq_random_below(dq_random *random, uint64_t count) {
   return (uint64_t)(((unsigned __int128)dq_random_next(random) * count) >> 64);

@@ -11,6 +11,11 @@ static inline bool dq_mul_size(size_t a, size_t b, size_t *product) { return !__
 static inline bool dq_add_size(size_t a, size_t b, size_t *sum) { return !__builtin_add_overflow(a, b, sum); }
 static inline bool dq_mul_i64(int64_t a, int64_t b, int64_t *product) { return !__builtin_mul_overflow(a, b, product); }
 static inline bool dq_add_i64(int64_t a, int64_t b, int64_t *sum) { return !__builtin_add_overflow(a, b, sum); }
+// The sum of two numbers that are not negative, INT64_MAX where it does not fit.
+static inline int64_t dq_add_clamped_i64(int64_t a, int64_t b) {
+  int64_t sum;
+  return dq_add_i64(a, b, &sum) ? sum : INT64_MAX;
+}
 static inline int64_t dq_min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t dq_max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
 // The quotient rounded down; b is not 0.

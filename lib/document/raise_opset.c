@@ -74,9 +74,7 @@ static dq_status set_input(const raise_job *job, int i, dq_value *value) {
 
 // Makes a new constant called after the node and `name` input i.
 static dq_status set_constant(const raise_job *job, int i, const char *name, dq_tensor *tensor) {
-  const dq_node *node = job->node;
-  const char *base = node->name[0] || !node->output_count || !node->outputs[0] ? node->name : node->outputs[0]->name;
-  base = dq_arena_printf(job->graph->arena, "%s/%s", base, name);
+  const char *base = dq_arena_printf(job->graph->arena, "%s/%s", dq_node_name(job->node), name);
   dq_value *value = base ? dq_graph_add_constant(job->graph, base, tensor) : NULL;
   return value ? set_input(job, i, value) : dq_fail_memory(job->error, 0);
 }

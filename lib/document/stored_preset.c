@@ -10,16 +10,10 @@ void dq_apply_stored_preset(dq_data_options *options, const dq_graph *graph, con
   dq_message(context, DQ_NOTE, "preprocessing: %s, as the model remembers", text);
 }
 
-static bool has_one_input(const dq_graph *graph) {
-  int count = 0;
-  for (int i = 0; i < graph->input_count; i++) count += !graph->inputs[i]->constant;
-  return count == 1;
-}
-
 dq_status dq_input_reach(double *reach, const dq_graph *graph, const dq_data *data, const char *preset,
                          const char *preprocess, const dq_context *context, dq_error *error) {
   *reach = 0;
-  if (!has_one_input(graph) || (data && !dq_data_is_pictures(data))) return DQ_OK;
+  if (dq_input_count(graph) != 1 || (data && !dq_data_is_pictures(data))) return DQ_OK;
   if (data) preset = NULL, preprocess = dq_data_preprocess_text(data);
   else if (!preset && !preprocess && !(preprocess = dq_origin_preset(graph, context))) return DQ_OK;
   dq_arena *arena = dq_context_arena(context);

@@ -2,13 +2,13 @@
 #include "lib/document/widen_half.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "lib/base/half.h"
 #include "lib/base/sizes.h"
 #include "lib/document/origin.h"
 #include "lib/document/repair_shapes.h"
 #include "lib/schedule/open_sizes.h"
+#include "lib/text/find_row.h"
 
 // Attributes that name an element type of ONNX.
 static const char *const type_attributes[] = {
@@ -33,9 +33,7 @@ static bool is_half_tensor(const dq_tensor *tensor) { return tensor && is_narrow
 
 static bool is_half_type(const dq_attribute *attribute) {
   if (attribute->type != DQ_ATTRIBUTE_INT || (attribute->i != DQ_F16 && attribute->i != DQ_BF16)) return false;
-  for (int i = 0; i < DQ_COUNT(type_attributes); i++)
-    if (!strcmp(attribute->name, type_attributes[i])) return true;
-  return false;
+  return dq_find_row(attribute->name, type_attributes, sizeof *type_attributes, DQ_COUNT(type_attributes)) >= 0;
 }
 
 static bool is_half_attribute(const dq_attribute *attribute) {
@@ -60,7 +58,7 @@ static const dq_node *find_obstacle(const dq_graph *graph) {
   return NULL;
 }
 
-static void declare(dq_value *value, int type) {
+void dq_declare_type(dq_value *value, int type) {
   value->origin = NULL;
   value->type = type;
 }
@@ -131,7 +129,7 @@ static dq_status widen_types(widening *job) {
     dq_value *value = graph->values[v];
     DQ_TRY(widen_constant(job, value));
     job->brain_ends += value->type == DQ_BF16 && (value->is_output || (value->is_input && !value->constant));
-    if (is_narrow(value->type) && !keeps_type(job, value)) declare(value, DQ_F32);
+    if (is_narrow(value->type) && !keeps_type(job, value)) dq_declare_type(value, DQ_F32);
   }
   return DQ_OK;
 }

@@ -21,4 +21,7 @@
 dq_status dq_widen_half(dq_graph **wide, bool *widened, const dq_graph *graph, const char *what,
                         const dq_context *context, dq_error *error);
 
+// Declares the type of a value of the document in place of the declaration in the file, whose shape stays.
+void dq_declare_type(dq_value *value, int type);
+
 #endif

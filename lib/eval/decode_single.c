@@ -4,10 +4,10 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "lib/base/sizes.h"
 #include "lib/eval/decode_fields.h"
+#include "lib/text/find_row.h"
 
 enum { LEVELS = 3, FIELDS = 5, BOX_FIELDS = 4 };
 static const int64_t strides[LEVELS] = {8, 16, 32};
@@ -93,9 +93,8 @@ const dq_single_decoder *dq_single_decoder_at(int index) {
 }
 
 const dq_single_decoder *dq_single_decoder_find(const char *name) {
-  for (int i = 0; dq_single_decoder_at(i); i++)
-    if (!strcmp(name, forms[i].name)) return &forms[i];
-  return NULL;
+  const int found = dq_find_row(name, forms, sizeof *forms, DQ_COUNT(forms));
+  return found < 0 ? NULL : &forms[found];
 }
 
 static bool fits(const dq_single_decoder *form, const dq_task_options *options, int64_t *classes, int64_t *candidates) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/base/file.h"
+#include "lib/base/order.h"
 #include "lib/base/sizes.h"
 #include "lib/eval/decode.h"
 #include "lib/eval/task_internal.h"
@@ -48,24 +49,13 @@ double dq_box_iou(const dq_box *a, const dq_box *b) {
   return both / larger(areas - both, 1e-12);
 }
 
-typedef struct ranked {
-  double score;
-  int64_t index;
-} ranked;
-
-static int by_score(const void *left, const void *right) {
-  const ranked *a = left, *b = right;
-  if (a->score != b->score) return a->score > b->score ? -1 : 1;
-  return a->index < b->index ? -1 : a->index > b->index;
-}
-
 int64_t dq_nms(const dq_box *boxes, const double *scores, int64_t count, double threshold, int64_t *keep) {
   int64_t kept = 0;
   if (count < 1) return 0;
-  ranked *order = malloc((size_t)count * sizeof *order);
+  dq_ranked *order = malloc((size_t)count * sizeof *order);
   if (!order) return -1;
-  for (int64_t i = 0; i < count; i++) order[i] = (ranked){scores[i], i};
-  qsort(order, (size_t)count, sizeof *order, by_score);
+  for (int64_t i = 0; i < count; i++) order[i] = (dq_ranked){scores[i], i};
+  qsort(order, (size_t)count, sizeof *order, dq_compare_ranked);
   for (int64_t i = 0; i < count; i++) {
     bool free_place = true;
     for (int64_t k = 0; k < kept && free_place; k++)
@@ -211,7 +201,7 @@ static dq_status add_found(detection *state, int64_t class, dq_error *error) {
     state->near[count++] = state->boxes[i];
   }
   int64_t kept = dq_nms(state->near, state->column, count, suppression, state->kept);
-  if (kept < 0) return dq_fail_memory(error, (size_t)count * sizeof(ranked));
+  if (kept < 0) return dq_fail_memory(error, (size_t)count * sizeof(dq_ranked));
   for (int64_t i = 0; i < kept; i++) {
     found_box *items = grow(state->found, state->found_count, &state->found_room, sizeof *items, error);
     if (!items) return DQ_SYSTEM;

@@ -188,7 +188,7 @@ static dq_status add_segment(dq_task *task, const dq_tensor *const *outputs, int
   if (!info->label_path) return dq_fail(error, DQ_BAD_INPUT, "no mask, which task segment needs for every picture");
   if (info->view.scale_x != 1 || info->view.scale_y != 1)
     return dq_fail(error, DQ_USAGE, "segment: pictures are cropped or padded, expected fit=stretch");
-  dq_budget *budget = task->context ? task->context->budget : NULL;
+  dq_budget *budget = dq_budget_of(task->context);
   DQ_TRY(dq_mask_read(&mask, info->label_path, budget, error));
   dq_status status = find_map(state, outputs[0], item, &mask, &map, error);
   if (status == DQ_OK) {

@@ -80,7 +80,7 @@ int64_t dq_plan_step_bytes(const dq_plan *plan, int i) {
 }
 bool dq_plan_step_integer(const dq_plan *plan, int i) {
   const dq_tensor *input = dq_op_input(&plan->steps[i].op, 0);
-  return input && (input->type == DQ_U8 || input->type == DQ_I8);
+  return input && dq_dtype_is_8_bit(input->type);
 }
 double dq_plan_packing_time(const dq_plan *plan) { return plan->packing_time; }
 const char *dq_plan_step_algorithm(const dq_plan *plan, int i) { return plan->steps[i].op.convolution.computed_by; }

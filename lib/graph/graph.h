@@ -265,6 +265,11 @@ void dq_node_remove_attribute(dq_node *node, const char *name); // nothing happe
 
 dq_value *dq_node_input(const dq_node *node, int i);  // NULL: the optional input is left out, or there is no input i
 dq_value *dq_node_output(const dq_node *node, int i); // NULL as for inputs
+// The name by which options, files and reports know a node, which the graph owns: its own, or that of its first output
+// where it has none, or "".
+static inline const char *dq_node_name(const dq_node *node) {
+  return node->name[0] || !node->output_count || !node->outputs[0] ? node->name : node->outputs[0]->name;
+}
 bool dq_node_is(const dq_node *node, const char *op_type); // whether it is this operator of the domain ai.onnx
 bool dq_node_has_body(const dq_node *node); // whether an attribute holds a graph, as those of If, Loop and Scan
 // Whether it is one of these operators of that domain; `op_types` ends with NULL.

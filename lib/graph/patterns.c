@@ -4,16 +4,12 @@
 
 #include "lib/text/nearest.h"
 
-static const char *name_of(const dq_node *node) {
-  return node->name[0] || !node->output_count || !node->outputs[0] ? node->name : node->outputs[0]->name;
-}
-
-bool dq_pattern_fits(const char *pattern, const dq_node *node) { return !fnmatch(pattern, name_of(node), 0); }
+bool dq_pattern_fits(const char *pattern, const dq_node *node) { return !fnmatch(pattern, dq_node_name(node), 0); }
 
 static bool fits_any(const char *pattern, const dq_graph *graph, dq_nearest *nearest) {
   for (int n = 0; n < graph->node_count; n++) {
     if (dq_pattern_fits(pattern, graph->nodes[n])) return true;
-    dq_nearest_offer(nearest, name_of(graph->nodes[n]));
+    dq_nearest_offer(nearest, dq_node_name(graph->nodes[n]));
   }
   return false;
 }

@@ -7,6 +7,7 @@
 
 #include "lib/base/sizes.h"
 #include "lib/integer/quantized_pattern.h"
+#include "lib/text/find_row.h"
 
 enum { MOST_NODES = 24, ENTRIES = 256, LONGEST_RANK_WALK = 12 };
 
@@ -154,9 +155,8 @@ static bool keeps_rank(const dq_node *node) {
   static const char *const names[] = {"MaxPool",          "Pad",          "Slice",
                                       "Resize",           "Upsample",     "QuantizeLinear",
                                       "DequantizeLinear", "QAveragePool", "QGlobalAveragePool"};
-  for (int i = 0; i < DQ_COUNT(names); i++)
-    if (!strcmp(node->op_type, names[i])) return true;
-  return dq_integer_form_of(node) == DQ_FORM_CONCAT;
+  return dq_find_row(node->op_type, names, sizeof *names, DQ_COUNT(names)) >= 0 ||
+         dq_integer_form_of(node) == DQ_FORM_CONCAT;
 }
 
 // Dimensions of a value as the nodes before it tell, -1 when they do not. Convolutions know theirs.

@@ -4,8 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-static bool is_8_bit(int type) { return type == DQ_U8 || type == DQ_I8; }
-
 // Scales for which the integer forms are the operators one by one: nothing overflows on the way.
 static bool is_usable(float scale) { return scale > 0x1p-100f && scale < 0x1p100f; }
 
@@ -24,7 +22,7 @@ static dq_value *zero_point_of(const dq_node *node, const dq_tensor *scale, int6
   dq_value *given = dq_node_input(node, 2);
   const dq_tensor *zero = dq_constant_of(given);
   if (!zero || dq_node_int(node, "block_size", 0) || dq_tensor_count(zero) != dq_tensor_count(scale)) return NULL;
-  return is_8_bit(zero->type) && (!type || type == zero->type) ? given : NULL;
+  return dq_dtype_is_8_bit(zero->type) && (!type || type == zero->type) ? given : NULL;
 }
 
 bool dq_read_dequantize(const dq_value *value, bool constant, dq_quantized *operand) {

@@ -20,11 +20,6 @@ typedef struct analysis {
   bool *owned;       // by value: a node counted this constant already
 } analysis;
 
-static int64_t add_clamped(int64_t a, int64_t b) {
-  int64_t sum;
-  return dq_add_i64(a, b, &sum) ? sum : INT64_MAX;
-}
-
 // ---- Shapes ----
 
 static dq_status infer_shapes(analysis *a, const dq_shape_request *given, dq_error *error) {
@@ -50,8 +45,6 @@ static int held_type(const analysis *a, const dq_value *value) {
   if (value && is_dequantize(value->producer)) value = dq_node_input(value->producer, 0);
   return value_type(a, value);
 }
-
-static bool is_eight_bit(int type) { return type == DQ_I8 || type == DQ_U8; }
 
 static const char *precision_name(int type) {
   switch (type) {
@@ -100,8 +93,8 @@ static void own_constants(analysis *a, const dq_node *node) {
     if (!value || !value->constant || a->owned[value->index]) continue;
     a->owned[value->index] = true;
     if (is_weight(value->constant->type))
-      owner->parameters = add_clamped(owner->parameters, dq_tensor_count(value->constant));
-    owner->parameter_bytes = add_clamped(owner->parameter_bytes, stored_bytes(value->constant));
+      owner->parameters = dq_add_clamped_i64(owner->parameters, dq_tensor_count(value->constant));
+    owner->parameter_bytes = dq_add_clamped_i64(owner->parameter_bytes, stored_bytes(value->constant));
   }
 }
 
@@ -110,10 +103,10 @@ static void count_constant_node(analysis *a, dq_cost_node *row) {
   const dq_tensor *tensor = dq_node_is(row->node, "Constant") ? dq_node_tensor(row->node, "value") : NULL;
   if (!tensor) return;
   int64_t count = dq_tensor_count(tensor);
-  if (is_weight(tensor->type)) row->parameters = add_clamped(row->parameters, count);
-  row->parameter_bytes = add_clamped(row->parameter_bytes, stored_bytes(tensor));
-  a->cost->parameters = add_clamped(a->cost->parameters, count);
-  a->cost->parameter_bytes = add_clamped(a->cost->parameter_bytes, stored_bytes(tensor));
+  if (is_weight(tensor->type)) row->parameters = dq_add_clamped_i64(row->parameters, count);
+  row->parameter_bytes = dq_add_clamped_i64(row->parameter_bytes, stored_bytes(tensor));
+  a->cost->parameters = dq_add_clamped_i64(a->cost->parameters, count);
+  a->cost->parameter_bytes = dq_add_clamped_i64(a->cost->parameter_bytes, stored_bytes(tensor));
 }
 
 static void count_initializers(analysis *a) {
@@ -121,9 +114,9 @@ static void count_initializers(analysis *a) {
   for (int i = 0; i < a->graph->initializer_count; i++) {
     const dq_tensor *tensor = a->graph->initializers[i]->constant;
     int64_t count = dq_tensor_count(tensor);
-    if (dq_dtype_is_float(tensor->type)) cost->float_parameters = add_clamped(cost->float_parameters, count);
-    cost->parameters = add_clamped(cost->parameters, count);
-    cost->parameter_bytes = add_clamped(cost->parameter_bytes, stored_bytes(tensor));
+    if (dq_dtype_is_float(tensor->type)) cost->float_parameters = dq_add_clamped_i64(cost->float_parameters, count);
+    cost->parameters = dq_add_clamped_i64(cost->parameters, count);
+    cost->parameter_bytes = dq_add_clamped_i64(cost->parameter_bytes, stored_bytes(tensor));
   }
 }
 
@@ -184,8 +177,8 @@ static dq_status cost_of_node(analysis *a, const dq_node *node, dq_cost_node *ro
   if ((row->macs_known = are_known(&op, a->arena))) row->macs = op.row->macs(&op);
   int left, right;
   multiplied(node, &left, &right);
-  row->int8 =
-      is_eight_bit(held_type(a, dq_node_input(node, left))) && is_eight_bit(held_type(a, dq_node_input(node, right)));
+  row->int8 = dq_dtype_is_8_bit(held_type(a, dq_node_input(node, left))) &&
+              dq_dtype_is_8_bit(held_type(a, dq_node_input(node, right)));
   row->precision = precision_text(a, node, true);
   return DQ_OK;
 }
@@ -196,7 +189,7 @@ static dq_status fill_row(analysis *a, int n, dq_error *error) {
   dq_cost_node *row = &cost->nodes[n];
   const dq_value *output = dq_node_output(node, 0);
   row->node = node;
-  row->label = node->name[0] || !output ? node->name : output->name;
+  row->label = dq_node_name(node);
   row->shape = output ? dq_symbolic_shape(&a->symbolic, output, a->arena) : "";
   row->input_type = value_type(a, dq_node_input(node, 0));
   row->output_type = value_type(a, output);
@@ -208,14 +201,14 @@ static dq_status fill_row(analysis *a, int n, dq_error *error) {
     const dq_tensor *tensor = node->outputs[i] ? &a->shapes[node->outputs[i]->index] : NULL;
     row->incomplete |= tensor && tensor->rank < 0;
     if (tensor && tensor->rank >= 0 && strcmp(node->op_type, "Constant"))
-      row->activation_bytes = add_clamped(row->activation_bytes, (int64_t)dq_tensor_bytes(tensor));
+      row->activation_bytes = dq_add_clamped_i64(row->activation_bytes, (int64_t)dq_tensor_bytes(tensor));
   }
   own_constants(a, node);
   count_constant_node(a, row);
-  cost->macs = add_clamped(cost->macs, row->macs);
-  if (row->int8) cost->int8_macs = add_clamped(cost->int8_macs, row->macs);
+  cost->macs = dq_add_clamped_i64(cost->macs, row->macs);
+  if (row->int8) cost->int8_macs = dq_add_clamped_i64(cost->int8_macs, row->macs);
   cost->macs_complete &= row->macs_known;
-  cost->activation_bytes = add_clamped(cost->activation_bytes, row->activation_bytes);
+  cost->activation_bytes = dq_add_clamped_i64(cost->activation_bytes, row->activation_bytes);
   cost->unsupported += row->problem != NULL;
   cost->bodies |= dq_node_has_body(node);
   row->incomplete |= !row->macs_known || dq_node_has_body(node);
@@ -282,7 +275,7 @@ static dq_status count_operators(analysis *a, dq_error *error) {
   for (int n = 0; n < cost->node_count; n++) {
     if (count && !by_type(&all[count - 1], &all[n])) {
       all[count - 1].count++;
-      all[count - 1].macs = add_clamped(all[count - 1].macs, all[n].macs);
+      all[count - 1].macs = dq_add_clamped_i64(all[count - 1].macs, all[n].macs);
     } else {
       all[count++] = all[n];
     }

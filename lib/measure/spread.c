@@ -12,6 +12,12 @@ static int ascending(const void *a, const void *b) {
 
 void dq_sort_ascending(double *values, int64_t count) { qsort(values, (size_t)count, sizeof *values, ascending); }
 
+double dq_largest(const double *values, int64_t count) {
+  double largest = 0;
+  for (int64_t i = 0; i < count; i++) largest = fmax(largest, values[i]);
+  return largest;
+}
+
 double dq_quantile(const double *sorted, int64_t count, double p) {
   double position = (double)(count - 1) * p;
   int64_t below = (int64_t)position;

@@ -19,6 +19,8 @@ dq_status dq_spread_of(dq_spread *spread, const double *values, int64_t count, d
 
 // Sorts `count` numbers, none of them NaN, the least first.
 void dq_sort_ascending(double *values, int64_t count);
+// The largest of values[count]; 0 where none is above 0. NaN does not count.
+double dq_largest(const double *values, int64_t count);
 // The quantile p (0 to 1) of ascending values, count >= 1, interpolated as by dq_spread_of.
 double dq_quantile(const double *sorted, int64_t count, double p);
 

@@ -1,9 +1,9 @@
 #include "lib/multi/job_policy.h"
 
 #include <stddef.h>
-#include <string.h>
 
 #include "lib/base/sizes.h"
+#include "lib/text/find_row.h"
 
 static int64_t rank_fifo(const dq_rank_facts *facts) { return (void)facts, 0; }
 static int64_t rank_round_robin(const dq_rank_facts *facts) { return facts->turn; }
@@ -18,8 +18,4 @@ enum { POLICIES = DQ_COUNT(policies) };
 
 const dq_job_policy *dq_job_policy_at(int index) { return index >= 0 && index < POLICIES ? &policies[index] : NULL; }
 
-int dq_job_policy_find(const char *name) {
-  for (int i = 0; i < POLICIES; i++)
-    if (!strcmp(policies[i].name, name)) return i;
-  return -1;
-}
+int dq_job_policy_find(const char *name) { return dq_find_row(name, policies, sizeof *policies, POLICIES); }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/base/sizes.h"
+#include "lib/text/find_row.h"
 
 enum {
   SKIPPED = 500000,    // nanoseconds at the start of a stretch, in which caches and helpers are those of the other way
@@ -20,11 +21,7 @@ static const double quantiles[DQ_THREAD_STRETCHES + 1] = {0, 0, 0, 9.925, 5.841,
 
 static const char *const names[] = {"one", "all", "auto"};
 
-int dq_job_threads_find(const char *name) {
-  for (int i = 0; i < (int)(DQ_COUNT(names)); i++)
-    if (!strcmp(names[i], name)) return i;
-  return -1;
-}
+int dq_job_threads_find(const char *name) { return dq_find_row(name, names, sizeof *names, DQ_COUNT(names)); }
 
 static double mean_of(const double *values, int count) {
   double sum = 0;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/order.h"
 #include "lib/base/sizes.h"
 #include "lib/onnx/document.h"
 
@@ -99,13 +100,9 @@ static dq_status unpack(dq_document *document, const dq_context *context, dq_err
 
 enum { MOST_OPSETS = 1000 };
 
-static int compare_names(const void *a, const void *b) {
-  return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 // A name that is there twice, after sorting; NULL: all differ.
 static const char *find_twice(const char **names, size_t count) {
-  qsort(names, count, sizeof *names, compare_names);
+  qsort(names, count, sizeof *names, dq_compare_texts);
   for (size_t i = 1; i < count; i++)
     if (!strcmp(names[i - 1], names[i])) return names[i];
   return NULL;
@@ -428,7 +425,7 @@ static dq_status read_graph(dq_graph *graph, dq_document *document, dq_error *er
 static dq_status load(dq_graph **result, dq_file file, const char *path, const char *folder, const dq_context *context,
                       dq_error *error) {
   *result = NULL;
-  dq_budget *budget = context ? context->budget : NULL;
+  dq_budget *budget = dq_budget_of(context);
   dq_graph *graph = dq_graph_new(budget);
   dq_arena *arena = dq_arena_new(budget);
   dq_document *document = arena ? DQ_NEW(arena, dq_document) : NULL;
@@ -454,7 +451,7 @@ dq_status dq_onnx_load(dq_graph **graph, const char *path, const dq_context *con
   char folder[4096];
   dq_file file;
   *graph = NULL;
-  DQ_TRY(dq_file_open_stream(&file, path, context ? context->budget : NULL, error));
+  DQ_TRY(dq_file_open_stream(&file, path, dq_budget_of(context), error));
   dq_path_folder(path, folder, sizeof folder);
   dq_status status = load(graph, file, path, folder, context, error);
   return status == DQ_OK ? status : dq_error_prefix(error, status, "%s", path);

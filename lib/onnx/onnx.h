@@ -25,6 +25,9 @@ dq_status dq_onnx_load_bytes(dq_graph **graph, const void *data, size_t size, co
 // file cannot be written, or there is no memory.
 dq_status dq_onnx_save(const dq_graph *graph, const char *path, dq_error *error);
 
+// The bytes that the elements of all initializers of a graph take.
+int64_t dq_constant_bytes(const dq_graph *graph);
+
 // Reads and writes a file with one TensorProto, as in the ONNX test suite. The arena owns the tensor that is read and
 // its name, which may be ""; `name` may be NULL when it is not wanted. Statuses as for models.
 dq_status dq_onnx_read_tensor(const char *path, dq_arena *arena, dq_tensor **tensor, const char **name,

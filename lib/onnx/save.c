@@ -348,15 +348,16 @@ static dq_status write_message(const ProtobufCMessage *message, const char *path
   return dq_output_commit(&output, error);
 }
 
-static size_t constant_bytes(const dq_graph *graph) {
-  size_t bytes = 0;
-  for (int i = 0; i < graph->initializer_count; i++) bytes += dq_tensor_bytes(graph->initializers[i]->constant);
+int64_t dq_constant_bytes(const dq_graph *graph) {
+  int64_t bytes = 0;
+  for (int i = 0; i < graph->initializer_count; i++)
+    if (graph->initializers[i]->constant) bytes += (int64_t)dq_tensor_bytes(graph->initializers[i]->constant);
   return bytes;
 }
 
 static dq_status save_model(model_save *save, const char *path) {
   dq_output data = {0};
-  if (constant_bytes(save->graph) > LARGEST_MESSAGE) {
+  if ((size_t)dq_constant_bytes(save->graph) > LARGEST_MESSAGE) {
     if (!strcmp(path, "-"))
       return dq_fail(save->error, DQ_USAGE, "a model over 2 GB needs a file name, not standard output");
     char *target = dq_output_target(path); // the data are beside the file, not beside a link to it

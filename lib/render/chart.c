@@ -3,14 +3,10 @@
 
 #include "lib/render/render_internal.h"
 
-static void fail(dq_report *report, size_t bytes) {
-  if (report->failure == DQ_OK) report->failure = dq_fail_memory(&report->failure_error, bytes);
-}
-
 dq_chart *dq_report_chart(dq_report *report, const dq_chart_layout *layout) {
   dq_chart *chart = report ? DQ_NEW(report->arena, dq_chart) : NULL;
   if (!chart) {
-    if (report) fail(report, sizeof *chart);
+    if (report) dq_report_fail_memory(report, sizeof *chart);
     return NULL;
   }
   *chart = (dq_chart){.layout = layout, .report = report, .line = NAN};
@@ -24,7 +20,7 @@ static dq_chart_entry *add_entry(dq_chart *chart, const char *label) {
   dq_chart_entry *entry = DQ_NEW(chart->report->arena, dq_chart_entry);
   const char *own = dq_arena_strdup(chart->report->arena, label);
   if (!entry || !own) {
-    fail(chart->report, sizeof *entry);
+    dq_report_fail_memory(chart->report, sizeof *entry);
     return NULL;
   }
   entry->label = own;
@@ -55,7 +51,7 @@ void dq_chart_add_series(dq_chart *chart, const char *name) {
   dq_report_line *series = DQ_NEW(chart->report->arena, dq_report_line);
   const char *own = dq_arena_strdup(chart->report->arena, name);
   if (!series || !own) {
-    fail(chart->report, sizeof *series);
+    dq_report_fail_memory(chart->report, sizeof *series);
     return;
   }
   series->text = own;
@@ -72,7 +68,7 @@ void dq_chart_add_span(dq_chart *chart, int series, double from, double to, cons
   dq_chart_span *span = DQ_NEW(chart->report->arena, dq_chart_span);
   const char *own = dq_arena_strdup(chart->report->arena, text);
   if (!span || !own) {
-    fail(chart->report, sizeof *span);
+    dq_report_fail_memory(chart->report, sizeof *span);
     return;
   }
   *span = (dq_chart_span){series, from, to, own, NULL};
@@ -89,7 +85,7 @@ void dq_chart_add_histogram(dq_chart *chart, const dq_chart_histogram *histogram
   double *heights = dq_arena_copy(arena, histogram->heights, (size_t)histogram->count * sizeof *heights);
   const char *text = dq_arena_strdup(arena, histogram->text);
   if (!entry->histogram || !heights || !text) {
-    fail(chart->report, sizeof *histogram);
+    dq_report_fail_memory(chart->report, sizeof *histogram);
     entry->histogram = NULL;
     return;
   }

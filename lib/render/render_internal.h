@@ -77,6 +77,9 @@ struct dq_report {
   dq_error failure_error;
 };
 
+// Stores that there was no memory for `bytes` bytes (0: of any size), unless the report has failed before.
+void dq_report_fail_memory(dq_report *report, size_t bytes);
+
 // Writes a cell in the format for people into `text` of `size` bytes and returns `text`. A text is cut to `columns`
 // columns of a terminal.
 const char *dq_cell_text(const dq_column *column, const dq_cell *cell, int columns, char *text, size_t size);

@@ -39,14 +39,14 @@ void dq_report_free(dq_report *report) {
   dq_arena_free(report->arena);
 }
 
-static void fail_memory(dq_report *report, size_t bytes) {
+void dq_report_fail_memory(dq_report *report, size_t bytes) {
   if (report->failure == DQ_OK) report->failure = dq_fail_memory(&report->failure_error, bytes);
 }
 
 static dq_table *new_table(dq_report *report, const dq_table_layout *layout) {
   dq_table *table = DQ_NEW(report->arena, dq_table);
   if (!table) {
-    fail_memory(report, sizeof *table);
+    dq_report_fail_memory(report, sizeof *table);
     return NULL;
   }
   table->layout = layout;
@@ -87,7 +87,7 @@ void dq_report_add_note(dq_report *report, const char *format, ...) {
   const char *text = note ? arena_vprintf(report->arena, format, arguments) : NULL;
   va_end(arguments);
   if (!text) {
-    fail_memory(report, sizeof *note);
+    dq_report_fail_memory(report, sizeof *note);
     return;
   }
   note->text = text;
@@ -106,7 +106,7 @@ void dq_table_row(dq_table *table) {
     dq_cell *larger = NULL;
     if (dq_mul_size((size_t)capacity * columns, sizeof *larger, &bytes)) larger = realloc(table->cells, bytes);
     if (!larger) {
-      fail_memory(table->report, bytes);
+      dq_report_fail_memory(table->report, bytes);
       return;
     }
     table->cells = larger;
@@ -119,7 +119,7 @@ void dq_table_row(dq_table *table) {
 void dq_table_total_row(dq_table *table) {
   if (!table) return;
   if (!table->total) table->total = DQ_NEW_ARRAY(table->report->arena, table->layout->column_count, dq_cell);
-  if (!table->total) fail_memory(table->report, sizeof(dq_cell));
+  if (!table->total) dq_report_fail_memory(table->report, sizeof(dq_cell));
   table->current = table->total;
 }
 
@@ -145,7 +145,7 @@ static void put_text(dq_table *table, const char *key, const char *text) {
   dq_cell *cell = cell_of(table, key);
   if (!cell) return;
   if (!text) {
-    fail_memory(table->report, 0);
+    dq_report_fail_memory(table->report, 0);
     return;
   }
   cell->kind = DQ_CELL_TEXT;

@@ -96,15 +96,13 @@ static const struct {
     {DQ_AUDIT_CLAMPED, "clamped", NULL, NULL},
 };
 
-static const char *name_of(const dq_node *node) { return node->name[0] ? node->name : node->outputs[0]->name; }
-
 static bool is_shown(const dq_report_audit_options *options, const dq_audit_layer *layer) {
-  return !options->shown || options->shown(options->user, name_of(layer->node));
+  return !options->shown || options->shown(options->user, dq_node_name(layer->node));
 }
 
 static void put_shares(dq_table *table, const dq_audit_layer *layer) {
   dq_table_row(table);
-  dq_table_put_text(table, "node", name_of(layer->node));
+  dq_table_put_text(table, "node", dq_node_name(layer->node));
   dq_table_put_text(table, "op", layer->node->op_type);
   for (int i = 0; i < DQ_COUNT(share_names); i++) {
     const dq_audit_share *share = &layer->shares[share_names[i].metric];
@@ -158,7 +156,7 @@ static void put_bounds(dq_table *table, bool seen, int64_t lowest, int64_t highe
 
 static void put_layer_verdicts(dq_table *table, const dq_audit_layer *layer) {
   dq_table_row(table);
-  dq_table_put_text(table, "node", name_of(layer->node));
+  dq_table_put_text(table, "node", dq_node_name(layer->node));
   put_all_verdicts(table, layer, -1);
   dq_table_put_int(table, "channels", layer->channels);
   dq_table_put_int(table, "can16", layer->can16);
@@ -178,7 +176,7 @@ static void put_channel(dq_table *table, const dq_audit_layer *layer, int64_t ch
   const dq_audit_proof *proof = &layer->proofs[channel];
   uint64_t sums = layer->outputs, depth = (uint64_t)layer->depth;
   dq_table_row(table);
-  dq_table_put_text(table, "node", name_of(layer->node));
+  dq_table_put_text(table, "node", dq_node_name(layer->node));
   dq_table_put_int(table, "channel", channel);
   put_all_verdicts(table, layer, channel);
   dq_table_put_bool(table, "pair_any_order", proof->pair_any_order);
@@ -208,7 +206,7 @@ dq_table *dq_report_audit(dq_report *report, const dq_audit_report *audit, const
     if (!is_shown(options, layer)) continue;
     if (layer->reason) {
       dq_table_row(left_out);
-      dq_table_put_text(left_out, "node", name_of(layer->node));
+      dq_table_put_text(left_out, "node", dq_node_name(layer->node));
       dq_table_put_text(left_out, "op", layer->node->op_type);
       dq_table_put_text(left_out, "reason", layer->reason);
       continue;

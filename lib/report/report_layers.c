@@ -32,10 +32,6 @@ static const dq_column output_columns[] = {
 static const dq_table_layout output_layout = {"outputs", "Outputs against the reference", output_columns,
                                               DQ_COUNT(output_columns), false};
 
-static const char *label_of(const dq_node *node) {
-  return node->name[0] || !node->output_count || !node->outputs[0] ? node->name : node->outputs[0]->name;
-}
-
 static void put_distance(dq_table *table, const dq_comparison *comparison) {
   if (comparison->left_out) dq_table_put_int(table, "left_out", comparison->left_out);
   if (!comparison->values) return; // an output whose size depends on the picture
@@ -55,12 +51,12 @@ dq_table *dq_report_comparison(dq_report *report, const dq_layer_comparison *com
     const dq_layer_pair *pair = &comparison->layers[i];
     const dq_node *node = pair->reference->producer;
     const dq_comparison *distance = &pair->comparison;
-    bool shown =
-        dq_report_shows(filter, label_of(node)) || (pair->layer && dq_report_shows(filter, label_of(pair->layer)));
+    bool shown = dq_report_shows(filter, dq_node_name(node)) ||
+                 (pair->layer && dq_report_shows(filter, dq_node_name(pair->layer)));
     if (!shown || (!distance->values && !distance->left_out)) continue;
     dq_table_row(table);
-    if (pair->layer) dq_table_put_text(table, "layer", label_of(pair->layer));
-    dq_table_put_text(table, "node", label_of(node));
+    if (pair->layer) dq_table_put_text(table, "layer", dq_node_name(pair->layer));
+    dq_table_put_text(table, "node", dq_node_name(node));
     dq_table_put_text(table, "op", node->op_type);
     dq_table_put_text(table, "value", pair->reference->name);
     if (strcmp(pair->reference->name, pair->candidate->name))

@@ -41,14 +41,14 @@ dq_status dq_input_shape_parse(const char *text, dq_arena *arena, dq_input_shape
 
 // ---- Inputs ----
 
-static int real_inputs(const dq_graph *graph) {
+int dq_input_count(const dq_graph *graph) {
   int count = 0;
   for (int i = 0; i < graph->input_count; i++) count += !graph->inputs[i]->constant;
   return count;
 }
 
 static bool is_for(const dq_input_shape *given, const dq_graph *graph, const dq_value *input) {
-  return !strcmp(given->name, input->name) || (!given->name[0] && real_inputs(graph) == 1);
+  return !strcmp(given->name, input->name) || (!given->name[0] && dq_input_count(graph) == 1);
 }
 
 // The first shape that the request has for the input, from position *i on, which moves past it; NULL: none.
@@ -77,7 +77,7 @@ int64_t dq_input_given(const dq_graph *graph, const dq_value *input, const dq_sh
 
 // Whether the graph has the input; its inputs are offered as what may have been meant.
 static bool has_input(const dq_graph *graph, const char *name, dq_nearest *nearest) {
-  bool known = !name[0] && real_inputs(graph) == 1;
+  bool known = !name[0] && dq_input_count(graph) == 1;
   for (int i = 0; i < graph->input_count; i++) {
     if (graph->inputs[i]->constant) continue;
     known |= !strcmp(name, graph->inputs[i]->name);
@@ -95,7 +95,7 @@ dq_status dq_input_names(const dq_graph *const *graphs, int count, const dq_shap
     if (known) continue;
     if (!name[0])
       return dq_fail(error, DQ_USAGE, "shape: the model has %d inputs, name one as in NAME=N,3,224,224",
-                     real_inputs(graphs[0]));
+                     dq_input_count(graphs[0]));
     dq_fail(error, DQ_USAGE, "shape for '%s': the model has no such input", name);
     if (nearest.name) dq_error_hint(error, "did you mean '%s'?", nearest.name);
     else dq_error_hint(error, "dq-report lists the inputs of a model");

@@ -20,6 +20,9 @@ typedef struct dq_input_shape {
   bool last;      // true: when `rank` is less than that of the input, these are the sizes of its last dimensions
 } dq_input_shape;
 
+// The number of inputs of the graph that a caller feeds: those without an initializer.
+int dq_input_count(const dq_graph *graph);
+
 // Parses "name=1,3,224,224", or "1,3,224,224" for the only input (name ""). N, * and ? stand for a size that is not
 // given. Fewer sizes than the input has dimensions are the last ones: "name=224,224". The name is in the arena.
 // DQ_USAGE: the text has another form; DQ_SYSTEM: there is no memory.

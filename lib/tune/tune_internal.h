@@ -93,6 +93,9 @@ dq_status dq_tuner_warm(dq_tuner *tuner, dq_plan *plan, dq_error *error);
 // (rounds.patience is 0).
 void dq_tuner_begin_round(dq_tuner *tuner);
 dq_status dq_tuner_end_round(dq_tuner *tuner, bool *disturbed, dq_error *error);
+// The task of the shape that the text of a run stands for (dq_plan_step_run), which the tuner owns; NULL: there is
+// none.
+dq_tune_task *dq_tuner_find(const dq_tuner *tuner, const char *run);
 // Makes one round: runs the usual plan and `plan`, each of them first in every second round, and appends their times to
 // `usual` and `timed` of each task. Statuses as dq_plan_run and dq_tuner_end_round.
 dq_status dq_tuner_duel(dq_tuner *tuner, dq_plan *plan, dq_error *error);

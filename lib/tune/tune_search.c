@@ -1,7 +1,6 @@
 // The search: each run of the network measures one candidate of every shape, where it will run later, with the caches
 // as they are there. A shape goes on to its next candidate as soon as the present one is decided.
 #include <math.h>
-#include <string.h>
 
 #include "lib/base/clock.h"
 #include "lib/tune/tune_internal.h"
@@ -14,17 +13,11 @@ static bool is_late(const dq_tuner *tuner) { return dq_seconds() >= tuner->searc
 
 // ---- The model ----
 
-static dq_tune_task *find_task(const dq_tuner *tuner, const char *run) {
-  for (int t = 0; t < tuner->task_count; t++)
-    if (!strcmp(tuner->tasks[t].shape.run, run)) return &tuner->tasks[t];
-  return NULL;
-}
-
 // What earlier searches measured. Times of shapes of this network are relative to what they take now.
 static dq_status add_records(dq_tuner *tuner, dq_error *error) {
   for (int i = 0; i < dq_wisdom_count(tuner->wisdom); i++) {
     const dq_record *r = dq_wisdom_at(tuner->wisdom, i);
-    const dq_tune_task *task = find_task(tuner, r->run);
+    const dq_tune_task *task = dq_tuner_find(tuner, r->run);
     double usual = task ? task->seconds : r->before.median;
     if (!r->tried) continue;
     DQ_TRY(dq_cost_model_add(tuner->model, r->run, &r->choice, &r->counts, usual * r->ratio, error));

@@ -113,7 +113,7 @@ dq_status dq_tuner_add(dq_tuner *tuner, const dq_record *record, dq_error *error
 
 // ---- Tasks ----
 
-static dq_tune_task *find_task(dq_tuner *tuner, const char *run) {
+dq_tune_task *dq_tuner_find(const dq_tuner *tuner, const char *run) {
   for (int t = 0; t < tuner->task_count; t++)
     if (!strcmp(tuner->tasks[t].shape.run, run)) return &tuner->tasks[t];
   return NULL;
@@ -123,9 +123,8 @@ static dq_status add_task(dq_tuner *tuner, int step, const char *run, dq_error *
   const dq_node *node = dq_plan_step(tuner->usual, step, NULL);
   dq_tune_task *task = &tuner->tasks[tuner->task_count++];
   *task = (dq_tune_task){.first = step, .running = -1, .ratio = {1, 1, 1, 0}};
-  const char *name = node->name[0] ? node->name : node->outputs[0] ? node->outputs[0]->name : "";
   task->shape = (dq_tune_shape){.run = dq_arena_strdup(tuner->arena, run),
-                                .name = dq_arena_strdup(tuner->arena, name),
+                                .name = dq_arena_strdup(tuner->arena, dq_node_name(node)),
                                 .op_type = dq_arena_strdup(tuner->arena, node->op_type),
                                 .algorithm = dq_plan_step_algorithm(tuner->usual, step)};
   task->usual = DQ_NEW_ARRAY(tuner->arena, DQ_TUNE_FINAL_ROUNDS, double);
@@ -138,7 +137,7 @@ static dq_status list_tasks(dq_tuner *tuner, dq_error *error) {
   for (int s = 0; s < tuner->step_count; s++) {
     tuner->task_of[s] = -1;
     if (!dq_plan_step_knobs(tuner->usual, s) || !dq_plan_step_run(tuner->usual, s, run)) continue;
-    dq_tune_task *task = find_task(tuner, run);
+    dq_tune_task *task = dq_tuner_find(tuner, run);
     if (!task) {
       DQ_TRY(add_task(tuner, s, run, error));
       task = &tuner->tasks[tuner->task_count - 1];

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "datasets/datasets.h"
+#include "lib/measure/spread.h"
 
 static dq_status open_decoder(dq_detection_error *detection, bool *found, const dq_graph *graph,
                               const dq_tensor *tensors, const char *decode, dq_arena *arena, dq_error *error) {
@@ -51,12 +52,6 @@ dq_status dq_detection_error_open(dq_detection_error *detection, bool *found, co
 
 void dq_detection_error_close(dq_detection_error *detection) { dq_decoder_deinit(&detection->decoder); }
 
-static double largest(const double *scores, int64_t count) {
-  double most = 0;
-  for (int64_t c = 0; c < count; c++) most = fmax(most, scores[c]);
-  return most;
-}
-
 // Whether an element is NaN or infinite though it is not in float. What is decoded from it may look like any box: the
 // sigmoid of infinity is a score of 1.
 static bool is_broken(const dq_tensor *exact, const dq_tensor *other) {
@@ -74,8 +69,8 @@ dq_status dq_detection_error_compare(dq_detection_error *detection, const dq_ten
   *signal = *noise = 0;
   for (int64_t i = 0; i < detection->decoder.candidates; i++) {
     const double *wanted = detection->scores[0] + i * classes, *got = detection->scores[1] + i * classes;
-    double score = largest(wanted, classes);
-    if (score <= DQ_LOWEST_SCORE && largest(got, classes) <= DQ_LOWEST_SCORE) continue;
+    double score = dq_largest(wanted, classes);
+    if (score <= DQ_LOWEST_SCORE && dq_largest(got, classes) <= DQ_LOWEST_SCORE) continue;
     double moved = score * (1 - dq_box_iou(&detection->boxes[0][i], &detection->boxes[1][i]));
     *noise += dq_squared_signal(moved);
     for (int64_t c = 0; c < classes; c++) {

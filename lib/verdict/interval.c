@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "lib/base/random.h"
+#include "lib/measure/spread.h"
 
 const dq_interval dq_no_interval = {NAN, NAN};
 
@@ -62,11 +63,6 @@ static log_ratio log_ratio_of(const double *signal, const double *noise, const i
   return (log_ratio){log(signals / noises), sqrt(squares * n / (n - 1))};
 }
 
-static int compare_numbers(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 // The quantile of sorted numbers that a share of `tail` lies below.
 static double quantile_of(const double *sorted, int64_t count, double tail) {
   const double place = tail * (double)(count - 1);
@@ -88,7 +84,7 @@ static int64_t draw_errors(const double *signal, const double *noise, int64_t co
     const log_ratio draw = log_ratio_of(signal, noise, drawn, count);
     if (draw.error > 0) errors[known++] = (draw.value - whole.value) / draw.error;
   }
-  qsort(errors, (size_t)known, sizeof *errors, compare_numbers);
+  dq_sort_ascending(errors, known);
   return known;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "lib/base/random.h"
+#include "lib/schedule/infer.h"
 
 enum { SAMPLES = 8 };
 
@@ -47,17 +48,10 @@ static void close_noise(void *state) { free(state); }
 static const dq_data_source noise_source = {
     .prefix = "noise:", .open = open_noise, .read = read_noise, .close = close_noise};
 
-// Inputs without an initializer.
-static int count_inputs(const dq_graph *graph) {
-  int count = 0;
-  for (int i = 0; i < graph->input_count; i++) count += !graph->inputs[i]->constant;
-  return count;
-}
-
 dq_status dq_noise_open(dq_data **data, const dq_graph *graph, uint64_t seed, double largest, const dq_context *context,
                         dq_error *error) {
   char spec[96];
-  snprintf(spec, sizeof spec, "noise:%" PRIu64 ",%d,%.17g", seed, count_inputs(graph), largest);
+  snprintf(spec, sizeof spec, "noise:%" PRIu64 ",%d,%.17g", seed, dq_input_count(graph), largest);
   const dq_data_options options = {.spec = spec, .sources = &noise_source, .source_count = 1};
   return dq_data_open(data, &options, context, error);
 }

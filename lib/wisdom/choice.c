@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/kernels/conv/conv.h"
+#include "lib/text/find_row.h"
 #include "lib/wisdom/wisdom.h"
 
 typedef struct knob {
@@ -63,9 +64,8 @@ static bool read_knob(char *text, dq_step_choice *choice) {
   char *value = strchr(text, '=');
   if (!value) return false;
   *value++ = 0;
-  for (int k = 0; k < DQ_KNOBS; k++)
-    if (!strcmp(text, knobs[k].name)) return read_value(k, value, &choice->values[k]);
-  return false;
+  const int k = dq_find_row(text, knobs, sizeof *knobs, DQ_KNOBS);
+  return k >= 0 && read_value(k, value, &choice->values[k]);
 }
 
 bool dq_choice_parse(const char *text, dq_step_choice *choice) {

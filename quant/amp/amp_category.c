@@ -5,6 +5,7 @@
 
 #include "lib/base/sizes.h"
 #include "lib/graph/patterns.h"
+#include "lib/text/find_row.h"
 #include "quant/amp/amp_internal.h"
 
 // Inputs that stay float32 whatever the precision of the node, from the operators' type rules.
@@ -23,6 +24,10 @@ bool dq_amp_is_float(const dq_amp_job *job, const dq_value *value) {
 const dq_tensor *dq_amp_constant(const dq_amp_job *job, const dq_value *value) {
   if (!dq_amp_is_float(job, value)) return NULL;
   return dq_known_elements(value);
+}
+
+bool dq_amp_is_variable(const dq_amp_job *job, const dq_value *value) {
+  return dq_amp_is_float(job, value) && !value->constant && !dq_amp_constant(job, value);
 }
 
 bool dq_amp_may_be_half(const dq_node *node) { return node->mark == DQ_AMP_HALF || node->mark == DQ_AMP_FREE; }
@@ -50,9 +55,7 @@ bool dq_amp_input_is_half(const dq_amp_job *job, const dq_node *node, int i) {
 static const char CHOSEN[] = "--allow"; // by the user, whatever the node reads
 
 static bool is_listed(const char *const *names, int count, const char *name) {
-  for (int i = 0; i < count; i++)
-    if (!strcmp(names[i], name)) return true;
-  return false;
+  return dq_find_row(name, names, sizeof *names, count) >= 0;
 }
 
 static bool is_denied_by_name(const dq_amp_options *options, const dq_node *node) {
@@ -64,7 +67,7 @@ static bool is_denied_by_name(const dq_amp_options *options, const dq_node *node
 // Chooses by the list of nodes (options->only): ALLOW for those on it, FOLLOW for operators that follow, else DENY.
 static void choose_from_list(const dq_amp_options *options, const dq_node *node, const dq_operator *row,
                              dq_amp_node *entry) {
-  const char *label = node->name[0] || !node->outputs[0] ? node->name : node->outputs[0]->name;
+  const char *label = dq_node_name(node);
   entry->category = is_listed(options->only, options->only_count, label) ? DQ_ALLOW
                     : row && row->category == DQ_FOLLOW                  ? DQ_FOLLOW
                                                                          : DQ_DENY;

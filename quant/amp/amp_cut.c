@@ -8,6 +8,7 @@
 #include "lib/base/sizes.h"
 #include "lib/graph/min_cut.h"
 #include "quant/amp/amp_internal.h"
+#include "quant/numeric/sets.h"
 
 enum {
   STAND_IN_ELEMENTS = 65536,    // of a value whose size is not known
@@ -65,17 +66,12 @@ static void find_pins(cut_job *job, const dq_value *value) {
   }
 }
 
-static int root(int *parent, int vertex) {
-  while (parent[vertex] != vertex) vertex = parent[vertex] = parent[parent[vertex]];
-  return vertex;
-}
-
 // The float32 side holds no tree together: a node that only meets float32 nodes belongs to no float16.
 static void join_trees(cut_job *job) {
   int first = -1;
   for (int i = 0; i < job->pin_count; i++) {
     if (job->pins[i] == DQ_CUT_SINK) continue;
-    int here = root(job->parent, job->pins[i]);
+    int here = dq_set_of(job->parent, job->pins[i]);
     if (first >= 0) job->parent[here] = first;
     else first = here;
   }
@@ -92,16 +88,12 @@ static dq_status join(cut_job *job, int64_t weight) {
   return DQ_OK;
 }
 
-static bool has_say(const dq_amp_job *amp, const dq_value *value) {
-  return dq_amp_is_float(amp, value) && !value->constant && !dq_amp_constant(amp, value);
-}
-
 // Bytes first, then the number of casts: weights are bytes * values + 1.
 static dq_status join_all(cut_job *job) {
   const dq_amp_job *amp = job->amp;
   for (int v = 0; v < amp->value_count; v++) {
     const dq_value *value = amp->graph->values[v];
-    if (!has_say(amp, value)) continue;
+    if (!dq_amp_is_variable(amp, value)) continue;
     find_pins(job, value);
     join_trees(job);
     if (job->pin_count < 2) continue;
@@ -114,13 +106,14 @@ static dq_status join_all(cut_job *job) {
 static bool is_half(cut_job *job, const dq_node *node, const bool *at_source) {
   if (node->mark != DQ_AMP_FREE) return node->mark == DQ_AMP_HALF;
   int vertex = vertex_of(node);
-  return at_source[vertex] && root(job->parent, vertex) == root(job->parent, DQ_CUT_SOURCE);
+  return at_source[vertex] && dq_set_of(job->parent, vertex) == dq_set_of(job->parent, DQ_CUT_SOURCE);
 }
 
 // Whether every input that is computed has the precision of the node.
 static bool inputs_agree(const dq_amp_job *amp, const dq_node *node, bool half) {
   for (int i = 0; i < node->input_count; i++)
-    if (has_say(amp, node->inputs[i]) && !dq_amp_reads_any(node) && amp->half[node->inputs[i]->index] != half)
+    if (dq_amp_is_variable(amp, node->inputs[i]) && !dq_amp_reads_any(node) &&
+        amp->half[node->inputs[i]->index] != half)
       return false;
   return true;
 }
@@ -129,7 +122,8 @@ static void settle(cut_job *job, const bool *at_source) {
   dq_amp_job *amp = job->amp;
   dq_graph *graph = amp->graph;
   for (int i = 0; amp->options->half_io && i < graph->input_count; i++)
-    amp->half[graph->inputs[i]->index] = has_say(amp, graph->inputs[i]) && dq_amp_is_half_io(amp, graph->inputs[i]);
+    amp->half[graph->inputs[i]->index] =
+        dq_amp_is_variable(amp, graph->inputs[i]) && dq_amp_is_half_io(amp, graph->inputs[i]);
   for (int n = 0; n < graph->node_count; n++) {
     dq_node *node = graph->nodes[n];
     amp->report->nodes[n].half = is_half(job, node, at_source);
@@ -150,7 +144,7 @@ static void settle(cut_job *job, const bool *at_source) {
 }
 
 static bool exists_in_half(const dq_amp_job *amp, const dq_value *value) {
-  if (!has_say(amp, value)) return false;
+  if (!dq_amp_is_variable(amp, value)) return false;
   for (int u = 0; u < value->user_count; u++) {
     const dq_node *user = value->users[u];
     if ((u && user == value->users[u - 1]) || user->mark != DQ_AMP_HALF) continue;

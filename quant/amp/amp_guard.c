@@ -62,17 +62,12 @@ static dq_status find_bounds(dq_amp_job *job, const double *seen, dq_bound *boun
 
 // ---- Decisions ----
 
-// Whether the guard looks at a value.
-static bool is_guarded(const dq_amp_job *job, const dq_value *value) {
-  return dq_amp_is_float(job, value) && !value->constant && !dq_amp_constant(job, value);
-}
-
 // Whether an estimate is beyond float16, which may be an estimate that has run away, and whether a value has no bound.
 static void find_doubts(const dq_amp_job *job, const dq_bound *bounds, bool *too_much, bool *unbounded) {
   for (int v = 0; v < job->value_count; v++) {
     bool proven;
     double largest = dq_bound_largest(&bounds[v], &proven);
-    if (!is_guarded(job, job->graph->values[v])) continue;
+    if (!dq_amp_is_variable(job, job->graph->values[v])) continue;
     *unbounded = *unbounded || isinf(largest);
     *too_much = *too_much || (largest > (double)DQ_HALF_LARGEST && !proven && isfinite(largest));
   }
@@ -130,7 +125,7 @@ static dq_status check_unbounded(dq_amp_job *job, const dq_value *value, const d
 static dq_status check_values(dq_amp_job *job, const dq_bound *bounds, const double *seen) {
   for (int v = 0; v < job->value_count; v++) {
     const dq_value *value = job->graph->values[v];
-    if (!is_guarded(job, value)) continue;
+    if (!dq_amp_is_variable(job, value)) continue;
     bool proven;
     double largest = dq_bound_largest(&bounds[v], &proven);
     if (isinf(largest)) DQ_TRY(check_unbounded(job, value, seen));

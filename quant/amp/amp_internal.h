@@ -53,6 +53,8 @@ bool dq_amp_input_is_half(const dq_amp_job *job, const dq_node *node, int i);
 bool dq_amp_is_float(const dq_amp_job *job, const dq_value *value); // whether its type in the document is float32
 // The float32 elements of an initializer or of a Constant node; NULL for other values.
 const dq_tensor *dq_amp_constant(const dq_amp_job *job, const dq_value *value);
+// Whether the value is float32 in the document and neither an initializer nor the output of a Constant node.
+bool dq_amp_is_variable(const dq_amp_job *job, const dq_value *value);
 // Whether a node accepts inputs of any type, so that no cast is needed in front of it.
 bool dq_amp_reads_any(const dq_node *node);
 

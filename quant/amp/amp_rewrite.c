@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "lib/base/half.h"
+#include "lib/document/widen_half.h"
 #include "quant/amp/amp_internal.h"
 
 typedef struct variants {
@@ -9,11 +10,6 @@ typedef struct variants {
 } variants;
 
 static dq_status no_memory(const dq_amp_job *job) { return dq_fail_memory(job->error, 0); }
-
-static void declare(dq_value *value, int type) {
-  value->origin = NULL;
-  value->type = type;
-}
 
 // ---- Constants ----
 
@@ -47,7 +43,7 @@ static dq_status half_constant(dq_amp_job *job, dq_value *value, variants *of) {
   if (!to) return dq_fail_memory(job->error, (size_t)dq_tensor_count(from) * 2);
   narrow(job, from, job->rounded ? job->rounded[value->index] : NULL, to);
   if (!dq_amp_read_as_float(job, value)) { // the name stays, the elements change
-    if (value->type || value->is_input) declare(value, DQ_F16);
+    if (value->type || value->is_input) dq_declare_type(value, DQ_F16);
     const dq_attribute attribute = {.name = "value", .type = DQ_ATTRIBUTE_TENSOR, .tensor = to};
     bool set = value->constant ? dq_graph_set_constant(graph, value, to)
                                : dq_node_copy_attribute(graph, value->producer, &attribute);
@@ -131,7 +127,7 @@ static dq_status rewrite_named(dq_amp_job *job, variants *all) {
   for (int i = 0; i < graph->output_count; i++) {
     dq_value *output = graph->outputs[i];
     bool half = job->half[output->index];
-    if (half && (!output->producer || dq_amp_is_half_io(job, output))) declare(output, DQ_F16);
+    if (half && (!output->producer || dq_amp_is_half_io(job, output))) dq_declare_type(output, DQ_F16);
     else if (half) DQ_TRY(keep_float32(job, output, all));
     if (job->options->half_io && !(half && dq_amp_is_half_io(job, output)) &&
         job->tensors[output->index].type == DQ_F32)
@@ -147,7 +143,7 @@ static dq_status rewrite_named(dq_amp_job *job, variants *all) {
 static void declare_halves(dq_amp_job *job) {
   for (int v = 0; v < job->value_count; v++) {
     dq_value *value = job->graph->values[v];
-    if (job->half[v] && !dq_value_must_stay(value) && (value->type || value->is_input)) declare(value, DQ_F16);
+    if (job->half[v] && !dq_value_must_stay(value) && (value->type || value->is_input)) dq_declare_type(value, DQ_F16);
   }
 }
 

@@ -5,6 +5,7 @@
 #include "lib/base/sizes.h"
 #include "lib/graph/patterns.h"
 #include "lib/settings/settings_file.h"
+#include "lib/text/find_row.h"
 #include "lib/text/nearest.h"
 
 static const char SCHEMA[] = "dq-policy";
@@ -22,12 +23,11 @@ const dq_policy_rule *dq_policy_find(const dq_policy *policy, const dq_node *nod
 static dq_status read_category(const dq_settings_file *settings, const char *name, const json_t *value,
                                dq_category *category, dq_error *error) {
   const char *text = json_string_value(value);
-  for (int i = 0; text && i < COLOURS; i++)
-    if (!strcmp(text, categories[i])) {
-      *category = (dq_category)i;
-      return DQ_OK;
-    }
-  return dq_settings_fail(settings, name, "the colour of", ": expected \"allow\", \"follow\" or \"deny\"", error);
+  const int found = text ? dq_find_row(text, categories, sizeof *categories, COLOURS) : -1;
+  if (found < 0)
+    return dq_settings_fail(settings, name, "the colour of", ": expected \"allow\", \"follow\" or \"deny\"", error);
+  *category = (dq_category)found;
+  return DQ_OK;
 }
 
 static dq_status read_rules(const dq_settings_file *settings, const char *field, const char *reason, dq_arena *arena,

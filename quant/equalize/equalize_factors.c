@@ -6,6 +6,7 @@
 // channel's power, is least.
 #include <math.h>
 
+#include "lib/measure/spread.h"
 #include "lib/ops/table/operator.h"
 #include "quant/equalize/equalize_internal.h"
 #include "quant/numeric/activation_range.h"
@@ -17,12 +18,6 @@ typedef struct class_facts {
   double *low, *high, *power, *weight, *most; // by class; most: bound on the factor
   int64_t count;
 } class_facts;
-
-static double largest(const double *numbers, int64_t count) {
-  double most = 0;
-  for (int64_t i = 0; i < count; i++) most = fmax(most, numbers[i]);
-  return most;
-}
 
 // ---- Facts by class ----
 
@@ -137,7 +132,7 @@ static double best_share(const class_facts *facts, double least) {
 // Where readers lose by it the range is halved (in decibels) between value and weight, c = sqrt(w f);
 // the other channels, and those that weights below LEAST of the largest read, are brought to the widest of these.
 static void share_with_weights(const class_facts *facts, double *factors) {
-  double widest = 0, least = LEAST * largest(facts->weight, facts->count);
+  double widest = 0, least = LEAST * dq_largest(facts->weight, facts->count);
   for (int64_t k = 0; k < facts->count; k++)
     if (facts->weight[k] > least) widest = fmax(widest, sqrt(facts->weight[k] / factors[k]));
   for (int64_t k = 0; k < facts->count; k++)
@@ -179,7 +174,7 @@ dq_status dq_site_factors(const dq_site *site, const dq_channel_extents *values,
   DQ_TRY(gather(site, values, silus, &facts, arena, error));
   double *exact = DQ_NEW_ARRAY(arena, facts.count, double);
   if (!exact) return dq_fail_memory(error, 0);
-  double least = LEAST * fmax(largest(facts.high, facts.count), largest(facts.low, facts.count));
+  double least = LEAST * fmax(dq_largest(facts.high, facts.count), dq_largest(facts.low, facts.count));
   for (int64_t k = 0; k < facts.count; k++) factors[k] = 1;
   if (!(least > 0)) return DQ_OK;
   double above = best_share(&facts, least);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "quant/equalize/equalize_internal.h"
+#include "quant/numeric/sets.h"
 #include "quant/rewrite/private_constant.h"
 
 typedef struct dq_site_finder {
@@ -19,11 +20,6 @@ typedef struct dq_site_finder {
 } finder;
 
 // ---- Classes ----
-
-static int root_of(finder *find, int entry) {
-  while (find->parent[entry] != entry) entry = find->parent[entry] = find->parent[find->parent[entry]];
-  return entry;
-}
 
 static bool reserve(finder *find, int64_t more) {
   if (more > INT32_MAX - find->entries) return false;
@@ -56,7 +52,7 @@ static bool join(finder *find, dq_value *value) {
 }
 
 static void unite_entries(finder *find, int one, int other) {
-  int a = root_of(find, one), b = root_of(find, other);
+  int a = dq_set_of(find->parent, one), b = dq_set_of(find->parent, other);
   if (a < b) find->parent[b] = a;
   else find->parent[a] = b;
 }
@@ -85,7 +81,7 @@ static bool number_classes(finder *find) {
     int *classes = DQ_NEW_ARRAY(find->arena, value->channels, int);
     if (!classes) return false;
     for (int64_t c = 0; c < value->channels; c++) {
-      int root = root_of(find, find->first[value->value->index] + (int)c);
+      int root = dq_set_of(find->parent, find->first[value->value->index] + (int)c);
       if (numbers[root] < 0) numbers[root] = (int)site->class_count++;
       classes[c] = numbers[root];
     }

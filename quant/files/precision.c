@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lib/settings/settings_file.h"
+#include "lib/text/find_row.h"
 #include "lib/text/nearest.h"
 
 static const char SCHEMA[] = "dq-precision";
@@ -18,11 +19,6 @@ static const struct precision_row {
 
 const char *dq_precision_name(dq_precision precision) { return rows[precision].name; }
 int dq_precision_bytes(dq_precision precision) { return rows[precision].bytes; }
-
-const char *dq_layer_label(const dq_node *node) {
-  bool unnamed = !node->name[0] && node->output_count && node->outputs[0];
-  return unnamed ? node->outputs[0]->name : node->name;
-}
 
 dq_status dq_layer_names(dq_name_list *names, const dq_graph *graph, dq_arena *arena, dq_error *error) {
   if (!dq_name_list_new(names, 2 * graph->node_count, arena)) return dq_fail_memory(error, 0);
@@ -61,7 +57,7 @@ static dq_status check_layer(const dq_settings_file *settings, const char *layer
                              const dq_graph *graph, dq_error *error) {
   dq_nearest nearest = dq_nearest_begin(layer);
   if (dq_name_list_find(known, layer) >= 0) return DQ_OK;
-  for (int n = 0; n < graph->node_count; n++) dq_nearest_offer(&nearest, dq_layer_label(graph->nodes[n]));
+  for (int n = 0; n < graph->node_count; n++) dq_nearest_offer(&nearest, dq_node_name(graph->nodes[n]));
   dq_settings_fail(settings, layer, "unknown layer", "", error);
   if (nearest.name) dq_error_hint(error, "did you mean '%s'?", nearest.name);
   return DQ_BAD_INPUT;
@@ -70,11 +66,11 @@ static dq_status check_layer(const dq_settings_file *settings, const char *layer
 static dq_status read_precision(const dq_settings_file *settings, const char *layer, const json_t *value,
                                 dq_precision *precision, dq_error *error) {
   const char *text = json_string_value(value);
-  for (int i = 0; text && i < DQ_PRECISIONS; i++)
-    if (!strcmp(text, rows[i].name)) {
-      *precision = (dq_precision)i;
-      return DQ_OK;
-    }
+  const int found = text ? dq_find_row(text, rows, sizeof *rows, DQ_PRECISIONS) : -1;
+  if (found >= 0) {
+    *precision = (dq_precision)found;
+    return DQ_OK;
+  }
   char about[160];
   snprintf(about, sizeof about, ": unknown precision%s%.40s%s, expected int8, fp16 or fp32", text ? " '" : "",
            text ? text : "", text ? "'" : "");

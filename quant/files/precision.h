@@ -25,9 +25,6 @@ typedef struct dq_precision_map {
   int count;
 } dq_precision_map;
 
-// The label of a node in files: its name, or the name of its first output when it has no name. The graph owns it.
-const char *dq_layer_label(const dq_node *node);
-
 // The names by which files may name the nodes of a graph, those of nodes and of their first outputs, with the indices
 // of the nodes. The arena owns the list. DQ_SYSTEM: there is no memory.
 dq_status dq_layer_names(dq_name_list *names, const dq_graph *graph, dq_arena *arena, dq_error *error);

@@ -1,13 +1,8 @@
 // Safe pairs by trial: in which layers the rule on pairs is kept.
 #include <math.h>
-#include <stdlib.h>
 
+#include "lib/measure/spread.h"
 #include "quant/int8/trials.h"
-
-static int by_size(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
 
 // A score of the outputs alone: safe pairs move channels, and so the features that trials compare otherwise.
 static dq_score plain_score(const dq_trials *all, const dq_score *score) {
@@ -32,7 +27,7 @@ dq_status dq_choose_pairs(dq_trials *all) {
   dq_layer_costs costs;
   setting.accumulator = (dq_accumulator_choice){DQ_ACCUMULATE_PAIRS, DQ_PAIRS_EVERYWHERE};
   DQ_TRY(dq_try_setting(all, &setting, &costs));
-  qsort(costs.noise, (size_t)costs.count, sizeof *costs.noise, by_size);
+  dq_sort_ascending(costs.noise, costs.count);
   int safe = 0, unsafe = costs.count; // so many of the cheapest: affordable, too many
   int tried = costs.count;
   for (int i = 0;; i++) {

@@ -5,7 +5,8 @@
 #include "quant/amp/amp.h"
 #include "quant/int8/int8.h"
 
-// One entry for each layer of the report, with the label of dq_layer_label and the precision (int8, fp16 or fp32):
+// One entry for each layer of the report, with the name of its node (dq_node_name) and the precision (int8, fp16 or
+// fp32):
 //   {"schema": "dq-hook", "version": 1, "tool": "dq-int8", "layers": [{"layer": "conv1", "precision": "int8"}, ...]}
 dq_status dq_int8_spec(const dq_int8_report *report, dq_arena *arena, const char **text, dq_error *error);
 

@@ -9,6 +9,7 @@
 #include "lib/graph/patterns.h"
 #include "lib/ops/table/operator_names.h"
 #include "lib/schedule/check_nodes.h"
+#include "lib/text/find_row.h"
 #include "quant/amp/amp.h"
 #include "quant/forms/qoperator.h"
 #include "quant/forms/reader_forms.h"
@@ -22,8 +23,7 @@ bool dq_int8_is_quantized(const dq_graph *graph) {
   static const char *const names[] = {"QuantizeLinear", "DequantizeLinear", "QLinearConv",
                                       "QLinearMatMul",  "ConvInteger",      "MatMulInteger"};
   for (int n = 0; n < graph->node_count; n++)
-    for (int i = 0; i < DQ_COUNT(names); i++)
-      if (!strcmp(graph->nodes[n]->op_type, names[i])) return true;
+    if (dq_find_row(graph->nodes[n]->op_type, names, sizeof *names, DQ_COUNT(names)) >= 0) return true;
   return false;
 }
 

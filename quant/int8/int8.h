@@ -54,7 +54,7 @@ typedef struct dq_int8_options {
 // The result for one node that could be quantized.
 typedef struct dq_int8_layer {
   const char *name, *op_type;
-  const char *label; // name of the layer in settings files (dq_layer_label)
+  const char *label; // name of the layer in settings files (dq_node_name)
   dq_precision precision;
   char reason[120];                          // why the node stays in float; "": it is quantized
   const char *output;                        // value that has the result of the node after quantization

@@ -310,7 +310,7 @@ static dq_status add_noises(search *s, const double *mine, int64_t pictures) {
   size_t *sizes = DQ_NEW_ARRAY(s->job->arena, count, size_t), bytes = 0;
   char *all = NULL;
   if (!sizes) return dq_fail_memory(s->job->error, 0);
-  DQ_TRY(dq_processes_collect(dq_processes_of(context), context ? context->budget : NULL, mine,
+  DQ_TRY(dq_processes_collect(dq_processes_of(context), dq_budget_of(context), mine,
                               (size_t)(pictures * s->count * RANGES) * sizeof *mine, &all, sizes, s->job->error));
   for (int r = 0; r < count; r++) bytes += sizes[r];
   const double *noise = (const void *)all;

@@ -110,17 +110,12 @@ static const char *left_in_float(const dq_int8_job *job, const dq_node *node) {
   return is_excluded(options, node) ? "excluded" : NULL;
 }
 
-static dq_quantization rule_of(const dq_node *node) {
-  const dq_operator *row = node ? dq_operator_find(node->domain, node->op_type) : NULL;
-  return row ? row->quantization : DQ_QUANTIZE_NOT;
-}
-
 // A Relu or Clip that belongs to a product which is left in float stays with it: quantizing between the
 // two would cost and bring nothing.
 static const char *left_with_product(const dq_int8_job *job, const dq_node *node) {
   const dq_value *input = node->inputs[0];
   const dq_node *producer = input->producer;
-  bool product = rule_of(producer) == DQ_QUANTIZE_COMPUTE;
+  bool product = dq_quantization_of(producer) == DQ_QUANTIZE_COMPUTE;
   return product && dq_is_private(input) && !dq_precision_find(&job->in->precisions, node)
              ? left_in_float(job, producer)
              : NULL;
@@ -167,7 +162,7 @@ static bool joins(const dq_node *node) { return dq_node_flags(node) & DQ_OP_JOIN
 static bool only_gathers_outputs(const dq_node *node) {
   const dq_value *value = node->outputs[0];
   for (int u = 0; u < value->user_count; u++) {
-    bool moves = rule_of(value->users[u]) == DQ_QUANTIZE_SHARE || joins(value->users[u]);
+    bool moves = dq_quantization_of(value->users[u]) == DQ_QUANTIZE_SHARE || joins(value->users[u]);
     if (!moves || !only_gathers_outputs(value->users[u])) return false;
   }
   return value->user_count > 0 || value->is_output;
@@ -216,7 +211,7 @@ static const char *select_combine(dq_int8_job *job, const dq_node *node) {
 static bool leads_to_quantized(const dq_int8_job *job, const dq_value *value) {
   for (int u = 0; u < value->user_count; u++) {
     const dq_node *user = value->users[u];
-    dq_quantization rule = rule_of(user);
+    dq_quantization rule = dq_quantization_of(user);
     if (left_in_float(job, user) || rule == DQ_QUANTIZE_NOT || rule == DQ_QUANTIZE_ABSORB) return false;
     if (rule == DQ_QUANTIZE_SHARE && !leads_to_quantized(job, user->outputs[0])) return false;
     if (joins(user) && (only_gathers_outputs(user) || !leads_to_quantized(job, user->outputs[0]))) return false;
@@ -309,7 +304,7 @@ static dq_status report_node(dq_int8_job *job, const dq_node *node, const char *
   layer->name =
       node->name[0] ? node->name : dq_arena_strdup(job->graph->arena, dq_node_label(node, label, sizeof label));
   layer->op_type = node->op_type;
-  layer->label = dq_layer_label(node);
+  layer->label = dq_node_name(node);
   layer->precision = !reason ? DQ_PRECISION_INT8 : is_half(reason) ? DQ_PRECISION_FP16 : DQ_PRECISION_FP32;
   layer->output = node->outputs[0]->name;
   job->choices[node->outputs[0]->index].layer = job->report->count;

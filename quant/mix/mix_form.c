@@ -37,13 +37,6 @@ void dq_mix_form_close(dq_mix_form *form) {
   form->graph = NULL;
 }
 
-int64_t dq_mix_form_bytes(const dq_graph *graph) {
-  int64_t bytes = 0;
-  for (int i = 0; i < graph->initializer_count; i++)
-    if (graph->initializers[i]->constant) bytes += (int64_t)dq_tensor_bytes(graph->initializers[i]->constant);
-  return bytes;
-}
-
 // ---- Running ----
 
 typedef struct turns {

@@ -53,7 +53,4 @@ dq_status dq_mix_form_run(dq_mix_form *forms, int count, const dq_mix_rounds *ro
 // take no time stay as they are.
 void dq_mix_fit_steps(double *steps, int count, double seconds);
 
-// The bytes of all initializers of a graph.
-int64_t dq_mix_form_bytes(const dq_graph *graph);
-
 #endif

@@ -54,7 +54,7 @@ static dq_status list_layers(divider *d) {
 }
 
 static bool is_layer(const divider *d, const dq_node *node) {
-  return dq_name_list_find(&d->in_int8, dq_layer_label(node)) >= 0;
+  return dq_name_list_find(&d->in_int8, dq_node_name(node)) >= 0;
 }
 
 static bool moves(const dq_node *node) {
@@ -112,7 +112,7 @@ static int64_t constants_of(const dq_node *node) {
 }
 
 static void add_layer(divider *d, dq_mix_unit *unit, const dq_node *node) {
-  const char *label = dq_layer_label(node);
+  const char *label = dq_node_name(node);
   dq_product product;
   bool first = !unit->name || (!unit->layer_count && is_layer(d, node));
   if (first || (dq_product_of(node, &product) && !unit->weights)) unit->name = label, unit->op_type = node->op_type;
@@ -251,7 +251,7 @@ static dq_status list_names(divider *d) {
     return dq_fail_memory(d->error, 0);
   for (int n = 0; n < graph->node_count; n++) {
     const dq_node *node = graph->nodes[n];
-    dq_name_list_add(&network->labels, dq_layer_label(node), n);
+    dq_name_list_add(&network->labels, dq_node_name(node), n);
     if (node->name[0]) dq_name_list_add(&network->nodes, node->name, n);
   }
   dq_name_list_sort(&network->labels), dq_name_list_sort(&network->nodes);

@@ -56,7 +56,7 @@ void dq_mix_alternate(const dq_mix_network *network, dq_precision even, dq_preci
 dq_status dq_mix_map(const dq_mix_network *network, const uint8_t *choice, dq_arena *arena, dq_precision_map *map,
                      dq_error *error);
 // The index of the unit that a node belongs to: of the first node in the order of the graph whose label
-// (dq_layer_label: the name, else the name of output 0) or whose name is the text. -1: there is none, or that node
+// (dq_node_name: the name, else the name of output 0) or whose name is the text. -1: there is none, or that node
 // follows from constants. Never the units that stand for inputs and outputs of the network.
 int dq_mix_find_unit(const dq_mix_network *network, const char *label);
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/onnx/onnx.h"
 #include "lib/tune/tune.h"
 #include "quant/mix/mix_internal.h"
 #include "quant/mix/mix_noise.h"
@@ -112,7 +113,7 @@ static dq_status judge(dq_mix_search_state *search, dq_mix_point *point, const d
                            &search->quiet, search->error));
   else DQ_TRY(dq_agreement_run(&point->figures, form, &judged, &search->quiet, search->error));
   point->drop = dq_accuracy_drop(options->before, &point->figures);
-  point->bytes = dq_mix_form_bytes(form);
+  point->bytes = dq_constant_bytes(form);
   return DQ_OK;
 }
 

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdint.h>
 
+#include "quant/numeric/sets.h"
+
 enum {
   STEPS = DQ_ACTIVATION_STEPS,
   OCTAVE = 16,
@@ -141,15 +143,11 @@ static void find_errors(const dq_summed_value *value, moments *all, value_errors
 
 // ---- Groups ----
 
-static int group_of(const scale_search *search, int value) {
-  while (search->parent[value] != value) value = search->parent[value] = search->parent[search->parent[value]];
-  return value;
-}
-
 // The different groups of a link; their number.
 static int groups_of(const scale_search *search, int l, int groups[3]) {
   const dq_sum_link *link = &search->links[l];
-  int left = group_of(search, link->left), right = group_of(search, link->right), sum = group_of(search, link->sum);
+  int left = dq_set_of(search->parent, link->left), right = dq_set_of(search->parent, link->right);
+  int sum = dq_set_of(search->parent, link->sum);
   int count = 0;
   groups[count++] = left;
   if (right != left) groups[count++] = right;
@@ -293,7 +291,7 @@ static dq_status take_best(scale_search *search, int l, dq_arena *arena, dq_erro
   if (is_stale(search, l)) look_at(search, l);
   if (!(search->candidates[l].gain > 0)) return DQ_OK;
   DQ_TRY(take(search, l, arena, error));
-  int group = group_of(search, search->links[l].sum);
+  int group = dq_set_of(search->parent, search->links[l].sum);
   if (count_open(search, group, MANY) == MANY) return DQ_OK;
   for (int at = search->first[group]; at >= 0; at = search->next[at])
     if (search->candidates[at / 3].looked < search->taken) look_at(search, at / 3);
@@ -350,7 +348,7 @@ static dq_status find_scales(scale_search *search, dq_summed_value *values, dq_a
   for (int best; (best = search->winner[1]) >= 0 && search->candidates[best].gain > 0;)
     DQ_TRY(take_best(search, best, arena, error));
   for (int v = 0; v < search->value_count; v++) {
-    int group = group_of(search, v), scale = search->scale[group];
+    int group = dq_set_of(search->parent, v), scale = search->scale[group];
     if (search->gain[group] > 0) values[v].range = range_at(scale_at(scale), errors[v].zero[scale - errors[v].first]);
   }
   return DQ_OK;

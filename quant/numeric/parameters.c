@@ -94,7 +94,7 @@ static void quantize_row(const float *from, dq_weight_type type, const float *sc
 dq_status dq_quantize_weight(const dq_tensor *weight, const dq_weight_type *type, int axis, const float *least,
                              dq_arena *arena, dq_quantized_weight *result, dq_error *error) {
   slices shape = slices_of(weight, axis);
-  result->axis = axis;
+  result->axis = axis, result->type = type;
   result->elements = dq_tensor_new(arena, type->type, weight->rank, weight->dims);
   result->scales = dq_tensor_new(arena, DQ_F32, axis < 0 ? 0 : 1, &shape.count);
   if (!result->elements || !result->scales) return dq_fail_memory(error, dq_tensor_bytes(weight));

@@ -40,6 +40,7 @@ typedef struct dq_quantized_weight {
   dq_tensor *elements; // as the dq_weight_type says, in the shape of the weight
   dq_tensor *scales;   // float32: rank 1 with one scale for each slice along `axis`, or a scalar
   int axis;            // -1: one scale for the whole weight
+  const dq_weight_type *type;
 } dq_quantized_weight;
 
 // The integer of the type that is nearest to `steps`, a weight divided by its scale; ties go to even. The type is

@@ -99,20 +99,21 @@ static void write_in_order(const dq_taps *taps, const int8_t *sum, int8_t *memor
     for (int64_t k = 0; k < taps->window; k++, memory += taps->step) *memory = sum[k * taps->channels + c];
 }
 
-dq_status dq_quantize_weight_blocks(const dq_tensor *weight, const dq_weight_type *type, const dq_taps *taps,
-                                    const dq_quantized_weight *nearest, const dq_block_rule *rule, dq_arena *arena,
-                                    dq_quantized_weight *result, dq_error *error) {
+dq_status dq_quantize_weight_blocks(const dq_tensor *weight, const dq_taps *taps, const dq_quantized_weight *nearest,
+                                    const dq_block_rule *rule, dq_arena *arena, dq_quantized_weight *result,
+                                    dq_error *error) {
   const dq_tensor *first = nearest->scales;
-  *result = (dq_quantized_weight){.elements = dq_tensor_new(arena, type->type, weight->rank, weight->dims),
+  *result = (dq_quantized_weight){.elements = dq_tensor_new(arena, nearest->type->type, weight->rank, weight->dims),
                                   .scales = dq_tensor_new(arena, DQ_F32, first->rank, first->dims),
-                                  .axis = nearest->axis};
+                                  .axis = nearest->axis,
+                                  .type = nearest->type};
   if (!result->elements || !result->scales) return dq_fail_memory(error, dq_tensor_bytes(weight));
   float *scales = result->scales->data;
   const float *from = weight->data;
   int8_t *to = result->elements->data;
   int64_t count = dq_tensor_count(result->scales), width = taps->outputs / count, size = width * taps->depth;
   slice s = {.rule = rule,
-             .type = type,
+             .type = nearest->type,
              .outputs = width,
              .depth = taps->depth,
              .weights = DQ_NEW_ARRAY(arena, size, float),
@@ -207,8 +208,7 @@ static bool raise_to_int32(const weight_task *task, const dq_quantized_weight *w
 static dq_status apply_pairs(const weight_task *task, dq_quantized_weight *weight, dq_weight_sums *sums) {
   const dq_block_rule pairs = DQ_PAIR_RULE;
   dq_quantized_weight safe;
-  DQ_TRY(dq_quantize_weight_blocks(task->weight, task->wanted->type, &task->taps, weight, &pairs, task->arena, &safe,
-                                   task->error));
+  DQ_TRY(dq_quantize_weight_blocks(task->weight, &task->taps, weight, &pairs, task->arena, &safe, task->error));
   sums->block_noise = fmax(0, dq_weight_noise(task->weight, &safe) - dq_weight_noise(task->weight, weight));
   if (sums->block_noise <= task->wanted->accumulator.pairs_noise) *weight = safe;
   return DQ_OK;
@@ -219,8 +219,8 @@ static dq_status apply_int16(const weight_task *task, dq_quantized_weight *weigh
   const dq_quantized_weight nearest = *weight;
   sums->int16_block = dq_longest_block(&task->taps, nearest.elements->data, &task->int16);
   if (sums->int16_block >= task->int16.length) return DQ_OK;
-  DQ_TRY(dq_quantize_weight_blocks(task->weight, task->wanted->type, &task->taps, &nearest, &task->int16, task->arena,
-                                   weight, task->error));
+  DQ_TRY(
+      dq_quantize_weight_blocks(task->weight, &task->taps, &nearest, &task->int16, task->arena, weight, task->error));
   sums->int16_block = dq_longest_block(&task->taps, weight->elements->data, &task->int16);
   return DQ_OK;
 }

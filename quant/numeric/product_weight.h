@@ -37,9 +37,9 @@ dq_status dq_quantize_product_weight(const dq_product_weight *wanted, dq_quantiz
 // A slice (output channel) whose rounded weights do not obey it gets the scale with the least squared error of the
 // weights after dq_block_project, between the scale of `nearest` and the one with which rounding to the nearest obeys
 // the rule. The tensors are new ones in the arena.
-dq_status dq_quantize_weight_blocks(const dq_tensor *weight, const dq_weight_type *type, const dq_taps *taps,
-                                    const dq_quantized_weight *nearest, const dq_block_rule *rule, dq_arena *arena,
-                                    dq_quantized_weight *result, dq_error *error);
+dq_status dq_quantize_weight_blocks(const dq_tensor *weight, const dq_taps *taps, const dq_quantized_weight *nearest,
+                                    const dq_block_rule *rule, dq_arena *arena, dq_quantized_weight *result,
+                                    dq_error *error);
 
 // The sum of squared differences of a weight from its quantized form, divided by the sum of its squares.
 double dq_weight_noise(const dq_tensor *weight, const dq_quantized_weight *quantized);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/order.h"
 #include "lib/linalg/linalg.h"
 #include "quant/numeric/rounding.h"
 
@@ -38,25 +39,14 @@ static bool covariance(const dq_rounding_task *task, double damping, double *h) 
   return trace > 0;
 }
 
-typedef struct ranked {
-  double variance;
-  int64_t index;
-} ranked;
-
-static int compare_ranked(const void *a, const void *b) {
-  const ranked *x = a, *y = b;
-  if (x->variance < y->variance || x->variance > y->variance) return x->variance < y->variance ? -1 : 1;
-  return x->index < y->index ? -1 : 1;
-}
-
 static dq_status factorize(rounding_state *state, dq_arena *arena, dq_error *error) {
   int64_t n = state->task->inputs;
-  ranked *list = DQ_NEW_ARRAY(arena, n, ranked);
+  dq_ranked *list = DQ_NEW_ARRAY(arena, n, dq_ranked);
   state->factor = DQ_NEW_ARRAY(arena, n * n, double);
   state->order = DQ_NEW_ARRAY(arena, n, int64_t);
   if (!list || !state->factor || !state->order) return dq_fail_memory(error, (size_t)(n * n) * sizeof(double));
-  for (int64_t i = 0; i < n; i++) list[i] = (ranked){state->weigh[i * n + i], i};
-  qsort(list, (size_t)n, sizeof *list, compare_ranked);
+  for (int64_t i = 0; i < n; i++) list[i] = (dq_ranked){-state->weigh[i * n + i], i}; // the least variance first
+  qsort(list, (size_t)n, sizeof *list, dq_compare_ranked);
   for (int64_t i = 0; i < n; i++) state->order[i] = list[i].index;
   for (int64_t i = 0; i < n; i++)
     for (int64_t j = 0; j < n; j++) state->factor[i * n + j] = state->weigh[state->order[i] * n + state->order[j]];

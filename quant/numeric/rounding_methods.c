@@ -1,7 +1,8 @@
 // The table of rounding methods, and what methods share.
 #include <math.h>
-#include <string.h>
 
+#include "lib/base/sizes.h"
+#include "lib/text/find_row.h"
 #include "quant/numeric/rounding.h"
 
 #define DQ_ROUNDING(symbol, name, help) dq_round_function dq_round_##symbol;
@@ -17,9 +18,8 @@ static const dq_rounding_method methods[] = {{"nearest", "each to the nearest", 
 const dq_rounding_method *dq_rounding_method_at(int index) { return methods[index].name ? &methods[index] : NULL; }
 
 const dq_rounding_method *dq_rounding_method_find(const char *name) {
-  for (int i = 0; methods[i].name; i++)
-    if (!strcmp(methods[i].name, name)) return &methods[i];
-  return NULL;
+  const int found = dq_find_row(name, methods, sizeof *methods, DQ_COUNT(methods));
+  return found < 0 ? NULL : &methods[found];
 }
 
 // ---- For methods ----

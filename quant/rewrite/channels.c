@@ -29,12 +29,6 @@ bool dq_node_is_depthwise(const dq_node *node, dq_product *product) {
          product->outputs == 1 && has_plain_bias(node, product);
 }
 
-static bool is_one_of(const dq_node *node, const char *const *names) {
-  for (; *names; names++)
-    if (dq_node_is(node, *names)) return true;
-  return false;
-}
-
 // Operators that do the same to every channel, reading the first input; others must be single numbers.
 static bool is_uniform(const dq_node *node) {
   if (!(dq_node_flags(node) & DQ_OP_UNIFORM) || node->output_count != 1) return false;
@@ -100,7 +94,7 @@ static bool same_channels(const finder *f, const dq_value *a, const dq_value *b)
 // A reshape between N x C and N x C x 1 x 1.
 static bool only_drops_ones(const finder *f, const dq_node *node) {
   static const char *const names[] = {"Flatten", "Reshape", "Squeeze", "Unsqueeze", NULL};
-  if (!is_one_of(node, names)) return false;
+  if (!dq_node_is_any(node, names)) return false;
   const dq_tensor *x = &f->tensors[node->inputs[0]->index], *y = &f->tensors[node->outputs[0]->index];
   return same_channels(f, node->inputs[0], node->outputs[0]) && dq_tensor_product(x, 2, x->rank) == 1 &&
          dq_tensor_product(y, 2, y->rank) == 1;
@@ -109,7 +103,7 @@ static bool only_drops_ones(const finder *f, const dq_node *node) {
 // Elementwise on values of the same channels, and single numbers.
 static bool join_operands(finder *f, const dq_node *node) {
   static const char *const names[] = {"Add", "Sub", "Mul", "Div", "Max", "Min", NULL};
-  if (!is_one_of(node, names)) return false;
+  if (!dq_node_is_any(node, names)) return false;
   const dq_value_channels *first = NULL;
   for (int i = 0; i < node->input_count; i++) {
     const dq_value *value = node->inputs[i];

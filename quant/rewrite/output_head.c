@@ -34,14 +34,9 @@ dq_status dq_output_head_values(const dq_graph *graph, bool **in_head, dq_arena 
   return DQ_OK;
 }
 
-static dq_quantization rule_of(const dq_node *node) {
-  const dq_operator *row = node ? dq_operator_find(node->domain, node->op_type) : NULL;
-  return row ? row->quantization : DQ_QUANTIZE_NOT;
-}
-
 // Whether a product computes the value, or a value that it is computed from.
 static bool comes_from_product(const dq_node *node, const bool *from_product) {
-  bool any = rule_of(node) == DQ_QUANTIZE_COMPUTE;
+  bool any = dq_quantization_of(node) == DQ_QUANTIZE_COMPUTE;
   for (int i = 0; i < node->input_count; i++) any |= node->inputs[i] && from_product[node->inputs[i]->index];
   return any;
 }
@@ -51,7 +46,7 @@ static bool leads_to_no_product(const dq_value *value, const bool *no_product) {
   if (value->is_captured) return false;
   for (int u = 0; u < value->user_count; u++) {
     const dq_node *node = value->users[u];
-    if (rule_of(node) == DQ_QUANTIZE_COMPUTE) return false;
+    if (dq_quantization_of(node) == DQ_QUANTIZE_COMPUTE) return false;
     for (int o = 0; o < node->output_count; o++)
       if (node->outputs[o] && !no_product[node->outputs[o]->index]) return false;
   }
@@ -72,7 +67,7 @@ dq_status dq_behind_products(const dq_graph *graph, bool **behind, dq_arena *are
       if (order[n]->outputs[o]) all[order[n]->outputs[o]->index] = leads_to_no_product(order[n]->outputs[o], all);
   for (int v = 0; v < graph->value_count; v++) {
     const dq_node *producer = graph->values[v]->producer;
-    all[v] = all[v] && producer && from_product[v] && rule_of(producer) != DQ_QUANTIZE_COMPUTE;
+    all[v] = all[v] && producer && from_product[v] && dq_quantization_of(producer) != DQ_QUANTIZE_COMPUTE;
   }
   return DQ_OK;
 }

@@ -229,8 +229,7 @@ static void find_rows(sensitivity_study *study, const dq_cost *cost) {
     const bool weights = dq_constant_in_8_bits(study->job, node) >= 0;
     int result = result_of(study, node->outputs[0]);
     if ((result >= 0 && study->taken[result]) || (result < 0 && !weights)) continue;
-    add_row(study, dq_layer_label(node), node->op_type, weights ? node->outputs[0]->index : -1, result,
-            &cost->nodes[n]);
+    add_row(study, dq_node_name(node), node->op_type, weights ? node->outputs[0]->index : -1, result, &cost->nodes[n]);
   }
 }
 
@@ -258,7 +257,7 @@ static void list_marked(const sensitivity_study *study, const dq_cost *cost, mar
     to->node = node;
     to->count = dq_is_in_function(node) ? dq_function_parts(node, to->parts) : 0;
     result->nodes[result->node_count++] =
-        (dq_sensitivity_node){dq_layer_label(node), cost->nodes[n].macs, cost->nodes[n].parameter_bytes};
+        (dq_sensitivity_node){dq_node_name(node), cost->nodes[n].macs, cost->nodes[n].parameter_bytes};
   }
 }
 

@@ -137,8 +137,7 @@ static void weights_are_safe(void **state) {
     dq_quantized_weight plain, safe, raised;
     dq_error error;
     assert_int_equal(dq_quantize_weight(w, &dq_weight_type_int8, 0, NULL, it->arena, &plain, &error), DQ_OK);
-    assert_int_equal(
-        dq_quantize_weight_blocks(w, &dq_weight_type_int8, &taps, &plain, &rules[r], it->arena, &safe, &error), DQ_OK);
+    assert_int_equal(dq_quantize_weight_blocks(w, &taps, &plain, &rules[r], it->arena, &safe, &error), DQ_OK);
     assert_false(dq_blocks_allowed(&taps, plain.elements->data, &rules[r]));
     assert_true(dq_blocks_allowed(&taps, safe.elements->data, &rules[r]));
     float least[OUTPUTS];

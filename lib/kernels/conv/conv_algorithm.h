@@ -186,6 +186,35 @@ static inline bool dq_conv_by_place(const dq_conv_plan *plan, int threads) {
 }
 // A number of words, rounded up to lines of the cache.
 static inline size_t dq_words(int64_t words) { return dq_round_up((size_t)words, 16); }
+
+// ---- Sizes that follow from the shape, and from what `prepare` has set ----
+
+// The number of output channels of a group, of taps of the kernel, and of elements of an output plane.
+static inline int64_t dq_conv_group_out(const dq_conv_plan *plan) {
+  return plan->shape.out_channels / plan->shape.groups;
+}
+static inline int64_t dq_conv_taps(const dq_conv_plan *plan) {
+  return plan->shape.kernel_height * plan->shape.kernel_width;
+}
+static inline int64_t dq_conv_outputs(const dq_conv_plan *plan) {
+  return plan->shape.out_height * plan->shape.out_width;
+}
+// The number of panels of plan->panel_rows output channels that hold those of a group.
+static inline int64_t dq_conv_panels(const dq_conv_plan *plan) {
+  return dq_ceil_div(dq_conv_group_out(plan), plan->panel_rows);
+}
+// The word of the packed weights behind the header and a word for each output channel, where the weights begin.
+static inline size_t dq_conv_weights_at(const dq_conv_plan *plan) {
+  return DQ_CONV_HEADER_WORDS + dq_words(plan->shape.out_channels);
+}
+// The number of words that all expanded planes of a group take, with the slack behind them.
+static inline size_t dq_conv_planes_area(const dq_conv_plan *plan) {
+  return dq_words(plan->group_words * dq_conv_plane_words(plan) + DQ_CONV_SLACK_WORDS);
+}
+// The estimated time of an algorithm that takes no longer than its multiply-adds (dq_conv_algorithm.cost).
+static inline double dq_conv_cost_of_macs(const dq_conv_plan *plan) {
+  return (double)dq_conv_macs(&plan->shape) / DQ_COST_LANES;
+}
 // Bytes of an element of the input.
 static inline size_t dq_element_bytes(const dq_conv_plan *plan) { return plan->half ? 2 : plan->float32 ? 4 : 1; }
 

@@ -15,8 +15,6 @@ enum {
 };
 
 static int64_t group_in(const dq_conv_plan *plan) { return plan->shape.in_channels / plan->shape.groups; }
-static int64_t group_out(const dq_conv_plan *plan) { return plan->shape.out_channels / plan->shape.groups; }
-static int64_t panels(const dq_conv_plan *plan) { return dq_ceil_div(group_out(plan), plan->panel_rows); }
 
 // Words of a band of so many output rows.
 static int64_t band_words(const dq_conv_parameters *p, int64_t rows) {
@@ -32,7 +30,7 @@ static int64_t choose_rows(const dq_conv_plan *plan) {
   int64_t most = dq_scaled(BAND_WORDS, p->tuning.columns);
   for (int64_t rows = 1; rows <= p->out_height && (rows == 1 || band_words(p, rows) <= most); rows++) {
     int64_t columns = dq_ceil_div(rows * p->out_width, width) * width;
-    int64_t sums = columns * group_in(plan) * p->kernel_height * p->kernel_width * group_out(plan);
+    int64_t sums = columns * group_in(plan) * p->kernel_height * p->kernel_width * dq_conv_group_out(plan);
     int64_t work = dq_ceil_div(p->out_height, rows) * (sums + 8 * band_words(p, rows));
     if (work <= least) least = work, best = rows;
   }
@@ -42,7 +40,7 @@ static int64_t choose_rows(const dq_conv_plan *plan) {
 static bool applicable(const dq_conv_plan *plan) {
   const dq_conv_parameters *p = &plan->shape;
   int64_t rows = dq_min_i64(p->out_height, LEAST_ROWS);
-  bool few = group_in(plan) <= MOST_CHANNELS || group_out(plan) <= MOST_CHANNELS;
+  bool few = group_in(plan) <= MOST_CHANNELS || dq_conv_group_out(plan) <= MOST_CHANNELS;
   return plan->float32 && !plan->half && !dq_conv_is_pointwise(p) && few && band_words(p, rows) <= BAND_WORDS;
 }
 
@@ -51,7 +49,7 @@ static double cost(const dq_conv_plan *plan) {
   enum { EXPAND = 2 }; // a vector of a tap brought into the band costs as much as so many products
   int64_t vectors = dq_ceil_div(p->out_height * p->out_width, DQ_COST_LANES);
   double depth = (double)(group_in(plan) * p->kernel_height * p->kernel_width);
-  return (double)(p->batch * p->groups * vectors) * depth * (double)(group_out(plan) + EXPAND);
+  return (double)(p->batch * p->groups * vectors) * depth * (double)(dq_conv_group_out(plan) + EXPAND);
 }
 
 static void prepare(dq_conv_plan *plan) {
@@ -61,29 +59,25 @@ static void prepare(dq_conv_plan *plan) {
   plan->expand = dq_conv_find_expand(plan);
   plan->group_words = group_in(plan);
   plan->depth = plan->group_words * p->kernel_height * p->kernel_width;
-  plan->panel_rows = dq_ceil_div(group_out(plan), dq_ceil_div(group_out(plan), plan->multiply->rows));
+  plan->panel_rows = dq_ceil_div(dq_conv_group_out(plan), dq_ceil_div(dq_conv_group_out(plan), plan->multiply->rows));
   plan->bands.rows = choose_rows(plan);
   plan->planes.gapless = true;
   dq_conv_prepare_planes(plan, plan->bands.rows);
 }
 
-static int64_t weights_at(const dq_conv_plan *plan) {
-  return DQ_CONV_HEADER_WORDS + (int64_t)dq_words(plan->shape.out_channels);
+static size_t offsets_at(const dq_conv_plan *plan) {
+  int64_t rows = plan->shape.groups * dq_conv_panels(plan) * plan->panel_rows;
+  return dq_conv_weights_at(plan) + dq_words(rows * plan->depth);
 }
-static int64_t offsets_at(const dq_conv_plan *plan) {
-  int64_t rows = plan->shape.groups * panels(plan) * plan->panel_rows;
-  return weights_at(plan) + (int64_t)dq_words(rows * plan->depth);
+static size_t packed_words(const dq_conv_plan *plan) { return offsets_at(plan) + dq_words(2 * plan->depth); }
+static size_t scratch_words(const dq_conv_plan *plan, int threads) {
+  return (size_t)threads * dq_conv_planes_area(plan);
 }
-static size_t packed_words(const dq_conv_plan *plan) { return (size_t)offsets_at(plan) + dq_words(2 * plan->depth); }
-static size_t band_area(const dq_conv_plan *plan) {
-  return dq_words(plan->group_words * dq_conv_plane_words(plan) + DQ_CONV_SLACK_WORDS);
-}
-static size_t scratch_words(const dq_conv_plan *plan, int threads) { return (size_t)threads * band_area(plan); }
 
 static void pack_weights(const dq_conv_plan *plan, const float *weights, float *to) {
   for (int64_t group = 0; group < plan->shape.groups; group++)
-    for (int64_t o = 0; o < group_out(plan); o++, weights += plan->depth) {
-      int64_t panel = group * panels(plan) + o / plan->panel_rows;
+    for (int64_t o = 0; o < dq_conv_group_out(plan); o++, weights += plan->depth) {
+      int64_t panel = group * dq_conv_panels(plan) + o / plan->panel_rows;
       float *row = to + panel * plan->panel_rows * plan->depth + o % plan->panel_rows;
       for (int64_t k = 0; k < plan->depth; k++) row[k * plan->panel_rows] = weights[k];
     }
@@ -93,7 +87,7 @@ static void pack(const dq_conv_plan *plan, const void *weights, const void *bias
   memset(packed, 0, packed_words(plan) * 4);
   packed[0] = bias != NULL;
   dq_conv_pack_bias(plan, bias, packed + DQ_CONV_HEADER_WORDS);
-  pack_weights(plan, weights, (float *)packed + weights_at(plan));
+  pack_weights(plan, weights, (float *)packed + dq_conv_weights_at(plan));
   dq_conv_pack_offsets(plan, (int64_t *)(void *)(packed + offsets_at(plan)));
 }
 
@@ -110,12 +104,12 @@ static int64_t lines_read(const dq_conv_plan *plan, int64_t rows) {
 static void multiply_panel(const dq_conv_call *call, const dq_tile *band, int64_t group, int64_t panel, int64_t first,
                            int64_t count) {
   const dq_conv_plan *plan = call->plan;
-  int64_t row = panel * plan->panel_rows, channel = group * group_out(plan) + row;
+  int64_t row = panel * plan->panel_rows, channel = group * dq_conv_group_out(plan) + row;
   const float *packed = call->packed, *bias = packed + DQ_CONV_HEADER_WORDS;
   float *out = (float *)call->output + first;
   dq_tile tile = *band;
-  tile.a = packed + weights_at(plan) + (group * panels(plan) + panel) * plan->panel_rows * plan->depth;
-  tile.rows = (int)dq_min_i64(plan->panel_rows, group_out(plan) - row);
+  tile.a = packed + dq_conv_weights_at(plan) + (group * dq_conv_panels(plan) + panel) * plan->panel_rows * plan->depth;
+  tile.rows = (int)dq_min_i64(plan->panel_rows, dq_conv_group_out(plan) - row);
   tile.bias = tile.bias ? bias + channel : NULL;
   for (int64_t at = 0; at < count; at += plan->multiply->columns) {
     tile.b = (const float *)band->b + at;
@@ -141,7 +135,7 @@ static void band_task(void *argument, int64_t index, int thread) {
   int64_t outputs = p->out_height * p->out_width, first = task % s->bands * s->rows;
   int64_t group = task / s->bands % p->groups, image = task / s->bands / p->groups;
   int64_t rows = dq_min_i64(s->rows, p->out_height - first), count = rows * p->out_width;
-  uint32_t *band = call->scratch + (size_t)thread * band_area(plan);
+  uint32_t *band = call->scratch + (size_t)thread * dq_conv_planes_area(plan);
   const uint8_t *input = dq_conv_input_channel(call, image, group, 0);
   dq_conv_expand_floats(plan, input, first, lines_read(plan, rows), band);
   memset(band + plan->group_words * dq_conv_plane_words(plan), 0, DQ_CONV_SLACK_WORDS * 4);
@@ -158,9 +152,9 @@ static void band_task(void *argument, int64_t index, int thread) {
                   .low = bounds.low,
                   .high = bounds.high,
                   .alpha = bounds.alpha};
-  int64_t start = (image * p->out_channels + group * group_out(plan)) * outputs + first * p->out_width;
-  int64_t end = panels(plan) * (chunk + 1) / s->chunks;
-  for (int64_t panel = panels(plan) * chunk / s->chunks; panel < end; panel++)
+  int64_t start = (image * p->out_channels + group * dq_conv_group_out(plan)) * outputs + first * p->out_width;
+  int64_t end = dq_conv_panels(plan) * (chunk + 1) / s->chunks;
+  for (int64_t panel = dq_conv_panels(plan) * chunk / s->chunks; panel < end; panel++)
     multiply_panel(call, &tile, group, panel, start, count);
 }
 
@@ -177,10 +171,10 @@ static void divide(stage *s, int64_t threads) {
   if (others * s->bands % threads == 0 || others * s->bands >= ENOUGH * threads) return;
   int64_t bands = dq_min_i64(dq_ceil_div(s->bands, threads) * threads, p->out_height);
   int64_t rows = dq_ceil_div(p->out_height, bands), chunks = dq_ceil_div(threads, others * s->bands);
-  chunks = dq_min_i64(chunks, panels(plan));
-  int64_t by_rows = dq_ceil_div(bands, threads) * dq_ceil_div(rows * p->out_width, half) * panels(plan);
+  chunks = dq_min_i64(chunks, dq_conv_panels(plan));
+  int64_t by_rows = dq_ceil_div(bands, threads) * dq_ceil_div(rows * p->out_width, half) * dq_conv_panels(plan);
   int64_t by_panels = dq_ceil_div(s->bands * chunks, threads) * dq_ceil_div(s->rows * p->out_width, half) *
-                      dq_ceil_div(panels(plan), chunks);
+                      dq_ceil_div(dq_conv_panels(plan), chunks);
   if (by_rows <= by_panels) {
     s->rows = rows;
     s->bands = dq_ceil_div(p->out_height, rows);

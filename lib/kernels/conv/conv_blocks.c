@@ -35,12 +35,9 @@ static bool applicable(const dq_conv_plan *plan) {
          dq_natural_zero_points(q->weight_zero_points, q->weight_zero_point_count, q->weight_signed);
 }
 
-static int64_t group_out(const dq_conv_plan *plan) { return plan->shape.out_channels / plan->shape.groups; }
-static int64_t panels(const dq_conv_plan *plan) { return dq_ceil_div(group_out(plan), plan->panel_rows); }
-static int64_t kernel_taps(const dq_conv_plan *plan) { return plan->shape.kernel_height * plan->shape.kernel_width; }
 static int64_t tiles(const dq_conv_plan *plan) { return plan->depth / plan->blocks.tile_words; }
 // Tiles of depth under one tap (direct).
-static int64_t tap_tiles(const dq_conv_plan *plan) { return tiles(plan) / kernel_taps(plan); }
+static int64_t tap_tiles(const dq_conv_plan *plan) { return tiles(plan) / dq_conv_taps(plan); }
 static int64_t panel_words(const dq_conv_plan *plan) { return tiles(plan) * plan->panel_rows * DQ_BLOCK_WORDS; }
 static int64_t whole_columns(const dq_conv_plan *plan) {
   return (int64_t)dq_round_up((size_t)plan->blocks.block_columns, (size_t)plan->multiply->columns);
@@ -61,8 +58,8 @@ static int64_t word_step(const dq_conv_plan *plan) {
 // Whether direct tiles take less time. In cycles for 16 columns: 16 for each tile of 16 rows and each
 // tile of depth; 2 for each word of depth that is copied.
 static bool choose_direct(const dq_conv_plan *plan) {
-  int64_t taps = kernel_taps(plan), words = plan->group_words;
-  int64_t row_tiles = dq_ceil_div(group_out(plan), 16);
+  int64_t taps = dq_conv_taps(plan), words = plan->group_words;
+  int64_t row_tiles = dq_ceil_div(dq_conv_group_out(plan), 16);
   int64_t direct = taps * dq_ceil_div(words, DQ_BLOCK_WORDS) * 16 * row_tiles;
   int64_t packed = dq_ceil_div(words * taps, DQ_BLOCK_WORDS) * 16 * row_tiles + 2 * words * taps;
   return direct * plan->planes.width <= packed * plan->shape.out_width;
@@ -87,7 +84,7 @@ static double cost(const dq_conv_plan *plan) {
   enum { BLOCK = 128 }; // four tile products of 16 cycles, two vectors each
   const dq_kernel *multiply = dq_kernel_find(DQ_OPERATION_u8s8_block, plan->cpu);
   int64_t depth = p->in_channels / p->groups * p->kernel_height * p->kernel_width;
-  int64_t blocks = dq_ceil_div(group_out(plan), multiply->rows) * dq_ceil_div(depth, 4 * DQ_BLOCK_WORDS) *
+  int64_t blocks = dq_ceil_div(dq_conv_group_out(plan), multiply->rows) * dq_ceil_div(depth, 4 * DQ_BLOCK_WORDS) *
                    dq_ceil_div(p->out_height * p->out_width, multiply->columns);
   return BLOCK * (double)(p->batch * p->groups * blocks);
 }
@@ -100,22 +97,21 @@ static void prepare(dq_conv_plan *plan) {
   plan->requantize = dq_kernel_find(DQ_OPERATION_requantize, plan->cpu);
   dq_conv_prepare_planes(plan, p->out_height);
   plan->group_words = dq_ceil_div(p->in_channels / p->groups, plan->word_values);
-  plan->panel_rows = dq_min_i64(group_out(plan), dq_min_i64(plan->multiply->rows, MOST_ROWS));
+  plan->panel_rows = dq_min_i64(dq_conv_group_out(plan), dq_min_i64(plan->multiply->rows, MOST_ROWS));
   plan->blocks.reads_planes = !plan->flat && choose_direct(plan);
-  int64_t repeats = plan->blocks.reads_planes ? kernel_taps(plan) : 1;
-  int64_t words = plan->group_words * kernel_taps(plan) / repeats;
+  int64_t repeats = plan->blocks.reads_planes ? dq_conv_taps(plan) : 1;
+  int64_t words = plan->group_words * dq_conv_taps(plan) / repeats;
   int64_t count = dq_ceil_div(words, DQ_BLOCK_WORDS);
   plan->blocks.tile_words = dq_ceil_div(words, count);
   plan->depth = repeats * count * plan->blocks.tile_words;
   choose_block(plan);
 }
 
-static size_t weights_at(const dq_conv_plan *plan) { return DQ_CONV_HEADER_WORDS + dq_words(plan->shape.out_channels); }
 static size_t offsets_at(const dq_conv_plan *plan) {
-  return weights_at(plan) + dq_words(plan->shape.groups * panels(plan) * panel_words(plan));
+  return dq_conv_weights_at(plan) + dq_words(plan->shape.groups * dq_conv_panels(plan) * panel_words(plan));
 }
 static size_t packed_words(const dq_conv_plan *plan) {
-  return offsets_at(plan) + dq_words(2 * (tiles(plan) + kernel_taps(plan)));
+  return offsets_at(plan) + dq_words(2 * (tiles(plan) + dq_conv_taps(plan)));
 }
 
 // Direct tiles read as many planes as there are words in them, and columns past the last.
@@ -138,7 +134,7 @@ static size_t scratch_words(const dq_conv_plan *plan, int threads) {
 // Weights of one output channel as words of a row of tiles; returns their sum.
 static uint32_t pack_channel(const dq_conv_plan *plan, const uint8_t *weights, int32_t zero, uint32_t *to) {
   const bool is_signed = plan->int8.weight_signed;
-  int64_t channels = plan->shape.in_channels / plan->shape.groups, taps = kernel_taps(plan);
+  int64_t channels = plan->shape.in_channels / plan->shape.groups, taps = dq_conv_taps(plan);
   int64_t word = 0, tap = 0, count = tiles(plan), tile_step = plan->panel_rows * DQ_BLOCK_WORDS;
   // Direct: words of a tap one after another, tiles end with the tap; else taps of a word.
   int64_t inner = plan->blocks.reads_planes ? tap_tiles(plan) * plan->blocks.tile_words : taps;
@@ -160,7 +156,7 @@ static uint32_t pack_channel(const dq_conv_plan *plan, const uint8_t *weights, i
 static void pack_offsets(const dq_conv_plan *plan, int64_t *offsets) {
   const dq_conv_parameters *p = &plan->shape;
   int64_t *taps = offsets + tiles(plan);
-  for (int64_t i = 0; i < kernel_taps(plan); i++)
+  for (int64_t i = 0; i < dq_conv_taps(plan); i++)
     taps[i] = dq_conv_tap_offset(plan, i / p->kernel_width, i % p->kernel_width);
   for (int64_t t = 0; plan->blocks.reads_planes && t < tiles(plan); t++)
     offsets[t] = taps[t / tap_tiles(plan)] + t % tap_tiles(plan) * plan->blocks.tile_words * plane_stride(plan);
@@ -169,12 +165,12 @@ static void pack_offsets(const dq_conv_plan *plan, int64_t *offsets) {
 static void pack(const dq_conv_plan *plan, const void *weights, const void *bias, uint32_t *packed) {
   (void)bias;
   const dq_conv_int8_parameters *q = &plan->int8;
-  int64_t row_bytes = plan->shape.in_channels / plan->shape.groups * kernel_taps(plan);
+  int64_t row_bytes = plan->shape.in_channels / plan->shape.groups * dq_conv_taps(plan);
   memset(packed, 0, packed_words(plan) * 4);
-  uint32_t *starts = packed + DQ_CONV_HEADER_WORDS, *first = packed + weights_at(plan);
+  uint32_t *starts = packed + DQ_CONV_HEADER_WORDS, *first = packed + dq_conv_weights_at(plan);
   for (int64_t o = 0; o < plan->shape.out_channels; o++) {
-    int64_t group = o / group_out(plan), row = o % group_out(plan);
-    int64_t panel = group * panels(plan) + row / plan->panel_rows;
+    int64_t group = o / dq_conv_group_out(plan), row = o % dq_conv_group_out(plan);
+    int64_t panel = group * dq_conv_panels(plan) + row / plan->panel_rows;
     int32_t zero = dq_zero_point(q->weight_zero_points, q->weight_zero_point_count, o);
     uint32_t *to = first + panel * panel_words(plan) + row % plan->panel_rows * DQ_BLOCK_WORDS;
     uint32_t sum = pack_channel(plan, (const uint8_t *)weights + o * row_bytes, zero, to);
@@ -277,7 +273,7 @@ static void expand_block(const task *b, uint32_t *to) {
 
 static void pack_block(const task *b, const int64_t *tap_offsets, uint32_t *to) {
   const dq_conv_plan *plan = b->s->call->plan;
-  int64_t width = plan->multiply->columns, words = plan->group_words * kernel_taps(plan);
+  int64_t width = plan->multiply->columns, words = plan->group_words * dq_conv_taps(plan);
   for (int64_t at = 0; at < b->count; at += width)
     dq_conv_pack_panel(plan, b->s->call->scratch, plane_stride(plan), tap_offsets,
                        (dq_panel){0, words, b->first + at, dq_min_i64(width, b->count - at)}, to + at * plan->depth);
@@ -287,23 +283,24 @@ static void multiply_task(void *argument, int64_t index, int thread) {
   const stage *s = argument;
   const dq_conv_plan *plan = s->call->plan;
   int64_t chunk = index % s->chunks, width = plan->multiply->columns;
-  int64_t from = panels(plan) * chunk / s->chunks, end = panels(plan) * (chunk + 1) / s->chunks;
+  int64_t from = dq_conv_panels(plan) * chunk / s->chunks, end = dq_conv_panels(plan) * (chunk + 1) / s->chunks;
   uint32_t *packed = s->threads + (size_t)thread * thread_area(plan);
   const uint32_t *words = s->call->packed;
   const int64_t *offsets = (const int64_t *)(const void *)(words + offsets_at(plan));
   task b = {.s = s, .first = index / s->chunks * plan->blocks.block_columns};
   b.count = dq_min_i64(plan->blocks.block_columns, all_columns(plan) - b.first);
-  b.channel = s->group * group_out(plan) + from * plan->panel_rows;
+  b.channel = s->group * dq_conv_group_out(plan) + from * plan->panel_rows;
   b.sums = (int32_t *)packed + block_area(plan);
   b.bytes = (uint8_t *)(b.sums + sums_area(plan));
-  dq_block block = {.a = words + weights_at(plan) + (s->group * panels(plan) + from) * panel_words(plan),
+  const int64_t first_panel = s->group * dq_conv_panels(plan) + from;
+  dq_block block = {.a = words + dq_conv_weights_at(plan) + first_panel * panel_words(plan),
                     .b = plan->blocks.reads_planes ? s->call->scratch + b.first : packed,
                     .offsets = plan->blocks.reads_planes ? offsets : NULL,
                     .b_tile = plan->blocks.tile_words * word_step(plan),
                     .b_stride = word_step(plan),
                     .b_panel = plan->blocks.reads_planes || plan->flat ? width : plan->depth * width,
                     .tiles = tiles(plan),
-                    .rows = dq_min_i64(end * plan->panel_rows, group_out(plan)) - from * plan->panel_rows,
+                    .rows = dq_min_i64(end * plan->panel_rows, dq_conv_group_out(plan)) - from * plan->panel_rows,
                     .columns = b.count,
                     .tile_words = (int)plan->blocks.tile_words,
                     .panel_rows = (int)plan->panel_rows,
@@ -321,7 +318,7 @@ static void run(const dq_conv_call *call) {
   stage s = {.call = call, .threads = call->scratch + plane_area(plan)};
   int threads = dq_pool_threads(call->pool);
   s.blocks = dq_ceil_div(all_columns(plan), plan->blocks.block_columns);
-  s.chunks = threads == 1 ? 1 : dq_min_i64(panels(plan), dq_ceil_div(4 * threads, s.blocks));
+  s.chunks = threads == 1 ? 1 : dq_min_i64(dq_conv_panels(plan), dq_ceil_div(4 * threads, s.blocks));
   for (s.image = 0; s.image < plan->shape.batch; s.image++)
     for (s.group = 0; s.group < plan->shape.groups; s.group++) {
       if (!plan->flat) dq_conv_expand_group(call, s.image, s.group, plane_stride(plan));

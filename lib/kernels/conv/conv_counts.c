@@ -6,10 +6,6 @@
 
 enum { DEPTHWISE_CALLS = 3 }; // of a band: expansion, sums, copy
 
-static int64_t group_out(const dq_conv_plan *plan) { return plan->shape.out_channels / plan->shape.groups; }
-static int64_t outputs(const dq_conv_plan *plan) { return plan->shape.out_height * plan->shape.out_width; }
-static int64_t panels(const dq_conv_plan *plan) { return dq_ceil_div(group_out(plan), plan->panel_rows); }
-static int64_t taps(const dq_conv_plan *plan) { return plan->shape.kernel_height * plan->shape.kernel_width; }
 static double inputs(const dq_conv_plan *plan) { return (double)(plan->shape.batch * plan->shape.groups); }
 static double planes(const dq_conv_plan *plan) { return (double)(plan->shape.batch * plan->shape.out_channels); }
 // Words of a vector; the columns of a tile are two.
@@ -30,8 +26,8 @@ static void add_reads(dq_counts *counts, double vectors, int64_t words) {
 // The sums of `columns` outputs side by side under all output channels of a group, so many times, with the depth in
 // `parts` pieces; returns the vectors of columns.
 static double add_tiles(dq_counts *counts, const dq_conv_plan *plan, double times, int64_t columns, int64_t parts) {
-  double tiles = times * (double)(panels(plan) * dq_ceil_div(columns, plan->multiply->columns));
-  double vectors = times * (double)dq_ceil_div(columns, lanes(plan)), rows = (double)group_out(plan);
+  double tiles = times * (double)(dq_conv_panels(plan) * dq_ceil_div(columns, plan->multiply->columns));
+  double vectors = times * (double)dq_ceil_div(columns, lanes(plan)), rows = (double)dq_conv_group_out(plan);
   counts->values[DQ_COUNT_PRODUCTS] += vectors * rows * (double)plan->depth;
   counts->values[DQ_COUNT_STEPS] += tiles * (double)plan->depth;
   counts->values[DQ_COUNT_CALLS] += tiles * (double)parts;
@@ -51,21 +47,22 @@ void dq_conv_count_tiles(const dq_conv_plan *plan, int threads, dq_counts *count
   enum { IN_PLACE = 8 }; // panels of a flat convolution that reads its input where it is (conv_tiles.c)
   (void)threads;
   int64_t parts = dq_ceil_div(plan->depth, t->block_words);
-  double vectors = add_tiles(counts, plan, inputs(plan), outputs(plan), parts);
+  double vectors = add_tiles(counts, plan, inputs(plan), dq_conv_outputs(plan), parts);
   double values = vectors * (double)plan->depth;
-  bool in_place = t->reads_input && panels(plan) <= IN_PLACE;
+  bool in_place = t->reads_input && dq_conv_panels(plan) <= IN_PLACE;
   int64_t run = dq_min_i64(plan->shape.out_width, plan->multiply->columns);
   if (!t->reads_input) add_expansion(counts, plan, inputs(plan) * (double)plan->group_words);
   if (!in_place) {
     counts->values[DQ_COUNT_MOVES] += values;
-    counts->values[DQ_COUNT_LINES] += inputs(plan) * (double)(plan->depth * dq_ceil_div(outputs(plan), run));
+    counts->values[DQ_COUNT_LINES] += inputs(plan) * (double)(plan->depth * dq_ceil_div(dq_conv_outputs(plan), run));
   }
   // Each panel of weights reads the block anew, and each block all weights of its depth.
-  add_reads(counts, values * (double)panels(plan), t->block_words * (t->block_columns + plan->panel_rows));
-  int64_t blocks = dq_ceil_div(outputs(plan), t->block_columns), weights = group_out(plan) * plan->depth;
-  counts->values[DQ_COUNT_CALLS] += inputs(plan) * (double)(blocks * parts * panels(plan)); // of multiply_panel
+  add_reads(counts, values * (double)dq_conv_panels(plan), t->block_words * (t->block_columns + plan->panel_rows));
+  int64_t blocks = dq_ceil_div(dq_conv_outputs(plan), t->block_columns);
+  int64_t weights = dq_conv_group_out(plan) * plan->depth;
+  counts->values[DQ_COUNT_CALLS] += inputs(plan) * (double)(blocks * parts * dq_conv_panels(plan)); // of multiply_panel
   add_reads(counts, inputs(plan) * (double)(blocks * dq_ceil_div(weights, lanes(plan))),
-            group_out(plan) * t->block_words + t->block_words * t->block_columns);
+            dq_conv_group_out(plan) * t->block_words + t->block_words * t->block_columns);
 }
 
 void dq_conv_count_bands(const dq_conv_plan *plan, int threads, dq_counts *counts) {
@@ -75,10 +72,10 @@ void dq_conv_count_bands(const dq_conv_plan *plan, int threads, dq_counts *count
   double bands = inputs(plan) * (double)(whole + (rest > 0)), vectors = 0;
   vectors += add_tiles(counts, plan, inputs(plan) * (double)whole, rows * p->out_width, 1);
   if (rest) vectors += add_tiles(counts, plan, inputs(plan), rest * p->out_width, 1);
-  counts->values[DQ_COUNT_CALLS] += bands * (double)panels(plan);
+  counts->values[DQ_COUNT_CALLS] += bands * (double)dq_conv_panels(plan);
   add_expansion(counts, plan, bands * (double)plan->group_words);
-  int64_t band = plan->group_words * dq_conv_plane_words(plan), weights = group_out(plan) * plan->depth;
-  add_reads(counts, vectors * (double)(plan->depth * panels(plan)), band);
+  int64_t band = plan->group_words * dq_conv_plane_words(plan), weights = dq_conv_group_out(plan) * plan->depth;
+  add_reads(counts, vectors * (double)(plan->depth * dq_conv_panels(plan)), band);
   add_reads(counts, bands * (double)dq_ceil_div(weights, lanes(plan)), band + weights);
 }
 
@@ -86,8 +83,8 @@ void dq_conv_count_channels(const dq_conv_plan *plan, int threads, dq_counts *co
   const dq_conv_parameters *p = &plan->shape;
   (void)threads;
   int64_t width = plan->multiply->columns, block = plan->channels.block_words, depth = plan->depth;
-  double wide = inputs(plan) * (double)dq_ceil_div(group_out(plan), width), n = (double)outputs(plan);
-  double tiles = wide * (double)dq_ceil_div(outputs(plan), plan->panel_rows);
+  double wide = inputs(plan) * (double)dq_ceil_div(dq_conv_group_out(plan), width), n = (double)dq_conv_outputs(plan);
+  double tiles = wide * (double)dq_ceil_div(dq_conv_outputs(plan), plan->panel_rows);
   double parts = (double)dq_ceil_div(depth, block), vectors = (double)(width / lanes(plan));
   counts->values[DQ_COUNT_PRODUCTS] += wide * n * vectors * (double)depth;
   counts->values[DQ_COUNT_STEPS] += tiles * (double)depth;
@@ -95,8 +92,8 @@ void dq_conv_count_channels(const dq_conv_plan *plan, int threads, dq_counts *co
   counts->values[DQ_COUNT_SUMS] += wide * n * vectors * (2 * parts - 1);
   counts->values[DQ_COUNT_MOVES] += wide * n * vectors;
   counts->values[DQ_COUNT_LINES] += wide * (double)width; // that end a row of sums each
-  add_reads(counts, tiles * (double)depth, depth * outputs(plan));
-  add_reads(counts, wide * vectors * (double)depth, group_out(plan) * depth);
+  add_reads(counts, tiles * (double)depth, depth * dq_conv_outputs(plan));
+  add_reads(counts, wide * vectors * (double)depth, dq_conv_group_out(plan) * depth);
   add_reads(counts, (tiles - wide) * vectors * (double)depth, block * (width + plan->panel_rows));
   if (plan->flat) return;
   counts->values[DQ_COUNT_FILLS] += inputs(plan) * (double)(depth * p->out_height);
@@ -111,7 +108,7 @@ void dq_conv_count_window(const dq_conv_plan *plan, int threads, dq_counts *coun
   int64_t bands = dq_ceil_div(p->out_height, sizes.depth), together = dq_max_i64(1, plan->multiply->rows);
   int64_t heights = bands * dq_ceil_div(sizes.depth, together);
   int64_t read = (together - 1) * p->stride_height + p->kernel_height; // rows for as many outputs as are summed at once
-  counts->values[DQ_COUNT_PRODUCTS] += planes(plan) * (double)(taps(plan) * p->out_height * strips);
+  counts->values[DQ_COUNT_PRODUCTS] += planes(plan) * (double)(dq_conv_taps(plan) * p->out_height * strips);
   counts->values[DQ_COUNT_STEPS] += planes(plan) * (double)(heights * strips * read * p->kernel_width);
   counts->values[DQ_COUNT_SUMS] += planes(plan) * (double)(p->out_height * strips);
   counts->values[DQ_COUNT_LINES] += planes(plan) * (double)(bands * strips); // weights are loaded for each

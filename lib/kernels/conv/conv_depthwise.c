@@ -36,8 +36,6 @@ static int64_t band_words(const dq_conv_plan *plan) {
                        : row_groups(plan) * plan->planes.slots_width * band_rows(plan) * plan->planes.width;
 }
 
-static double cost(const dq_conv_plan *plan) { return (double)dq_conv_macs(&plan->shape) / DQ_COST_LANES; }
-
 static void prepare(dq_conv_plan *plan) {
   const dq_conv_parameters *p = &plan->shape;
   int operation = choose_multiply(plan);
@@ -235,7 +233,7 @@ const dq_conv_algorithm dq_conv_depthwise = {.name = "depthwise",
                                              .applicable = applicable,
                                              .same_bits = true,
                                              .ends = true,
-                                             .cost = cost,
+                                             .cost = dq_conv_cost_of_macs,
                                              .count = dq_conv_count_depthwise,
                                              .knobs = DQ_KNOB_COLUMNS,
                                              .prepare = prepare,

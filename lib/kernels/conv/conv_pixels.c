@@ -19,10 +19,8 @@ enum {
   BLOCK_WORDS = 128 * 1024, // of planes at a time: what stays in a second-level cache beside a panel of weights
 };
 
-static int64_t group_out(const dq_conv_plan *plan) { return plan->shape.out_channels / plan->shape.groups; }
-static int64_t panels(const dq_conv_plan *plan) { return dq_ceil_div(group_out(plan), LANES); }
-static int64_t group_lanes(const dq_conv_plan *plan) { return dq_ceil_div(group_out(plan), HALF) * HALF; }
-static int64_t kernel_taps(const dq_conv_plan *plan) { return plan->shape.kernel_height * plan->shape.kernel_width; }
+static int64_t panels(const dq_conv_plan *plan) { return dq_ceil_div(dq_conv_group_out(plan), LANES); }
+static int64_t group_lanes(const dq_conv_plan *plan) { return dq_ceil_div(dq_conv_group_out(plan), HALF) * HALF; }
 
 // Rows of pixels: those of the output, or one where the planes have no gaps between these.
 typedef struct pixel_rows {
@@ -61,9 +59,9 @@ static double cost(const dq_conv_plan *plan) {
   // What is not packed, beside the cost of packing that `tiles` counts; a vector of lanes alone waits for its loads.
   const double unpacked = 0.92, alone = 1.2;
   pixel_rows r = rows_of(p);
-  bool one_tap = kernel_taps(plan) == 1;
+  bool one_tap = dq_conv_taps(plan) == 1;
   int64_t vectors = group_lanes(plan) / HALF;
-  double each = (double)(p->in_channels / p->groups * kernel_taps(plan) + TURN) * (one_tap ? 1 : unpacked);
+  double each = (double)(p->in_channels / p->groups * dq_conv_taps(plan) + TURN) * (one_tap ? 1 : unpacked);
   double lanes = (double)vectors + (one_tap && vectors % 2 ? alone - 1 : 0);
   return (double)(p->batch * p->groups * r.rows * r.parts * r.pixels) * lanes * each;
 }
@@ -76,33 +74,29 @@ static void prepare(dq_conv_plan *plan) {
   plan->expand = dq_conv_find_expand(plan);
   dq_conv_prepare_planes(plan, p->out_height);
   plan->group_words = dq_ceil_div(p->in_channels / p->groups, plan->word_values);
-  plan->depth = plan->group_words * kernel_taps(plan);
+  plan->depth = plan->group_words * dq_conv_taps(plan);
   plan->panel_rows = LANES;
 }
 
-static size_t weights_at(const dq_conv_plan *plan) { return DQ_CONV_HEADER_WORDS + dq_words(plan->shape.out_channels); }
 static int64_t group_weights(const dq_conv_plan *plan) { return plan->depth * group_lanes(plan); }
 static size_t offsets_at(const dq_conv_plan *plan) {
-  return weights_at(plan) + dq_words(plan->shape.groups * group_weights(plan));
+  return dq_conv_weights_at(plan) + dq_words(plan->shape.groups * group_weights(plan));
 }
 static size_t packed_words(const dq_conv_plan *plan) { return offsets_at(plan) + dq_words(plan->depth); }
 
-static size_t plane_area(const dq_conv_plan *plan) {
-  return dq_words(plan->group_words * dq_conv_plane_words(plan) + DQ_CONV_SLACK_WORDS);
-}
 static size_t thread_area(void) { return (size_t)(2 * DQ_PIXEL_RUN * LANES); }
 static size_t scratch_words(const dq_conv_plan *plan, int threads) {
-  return plane_area(plan) + (size_t)threads * thread_area();
+  return dq_conv_planes_area(plan) + (size_t)threads * thread_area();
 }
 
 // The lanes of a panel.
 static int64_t panel_lanes(const dq_conv_plan *plan, int64_t panel) {
-  return group_out(plan) - panel * LANES > HALF ? LANES : HALF;
+  return dq_conv_group_out(plan) - panel * LANES > HALF ? LANES : HALF;
 }
 
 // Weights of an output channel as words, `lanes` apart; returns their sum.
 static uint32_t pack_channel(const dq_conv_plan *plan, const uint8_t *weights, int64_t lanes, uint32_t *to) {
-  int64_t channels = plan->shape.in_channels / plan->shape.groups, taps = kernel_taps(plan);
+  int64_t channels = plan->shape.in_channels / plan->shape.groups, taps = dq_conv_taps(plan);
   int32_t zero = plan->int8.weight_signed ? 0 : 128;
   uint32_t sum = 0;
   for (int64_t c = 0; c < channels; c += plan->word_values)
@@ -120,12 +114,12 @@ static uint32_t pack_channel(const dq_conv_plan *plan, const uint8_t *weights, i
 
 static void pack(const dq_conv_plan *plan, const void *weights, const void *bias, uint32_t *packed) {
   const dq_conv_parameters *p = &plan->shape;
-  int64_t each = p->in_channels / p->groups * kernel_taps(plan);
+  int64_t each = p->in_channels / p->groups * dq_conv_taps(plan);
   (void)bias;
   memset(packed, 0, packed_words(plan) * 4);
   for (int64_t o = 0; o < p->out_channels; o++) {
-    int64_t row = o % group_out(plan), panel = row / LANES, lanes = panel_lanes(plan, panel);
-    uint32_t *to = packed + weights_at(plan) + o / group_out(plan) * group_weights(plan);
+    int64_t row = o % dq_conv_group_out(plan), panel = row / LANES, lanes = panel_lanes(plan, panel);
+    uint32_t *to = packed + dq_conv_weights_at(plan) + o / dq_conv_group_out(plan) * group_weights(plan);
     to += panel * LANES * plan->depth + row % LANES;
     uint32_t sum = pack_channel(plan, (const uint8_t *)weights + o * each, lanes, to);
     packed[DQ_CONV_HEADER_WORDS + o] = (uint32_t)dq_conv_start(plan, sum);
@@ -166,11 +160,11 @@ static void multiply_panel(const stage *s, int64_t panel, int64_t first, int64_t
   const dq_conv_call *call = s->call;
   const dq_conv_plan *plan = call->plan;
   const uint32_t *packed = call->packed;
-  int64_t channel = s->group * group_out(plan) + panel * LANES;
+  int64_t channel = s->group * dq_conv_group_out(plan) + panel * LANES;
   int64_t at = panel * LANES * plan->depth;
   dq_byte_pixels form = {.planes = call->scratch,
                          .offsets = (const int32_t *)packed + offsets_at(plan),
-                         .weights = packed + weights_at(plan) + s->group * group_weights(plan) + at,
+                         .weights = packed + dq_conv_weights_at(plan) + s->group * group_weights(plan) + at,
                          .starts = (const int32_t *)packed + DQ_CONV_HEADER_WORDS + channel,
                          .depth = plan->depth,
                          .first = first,
@@ -179,7 +173,7 @@ static void multiply_panel(const stage *s, int64_t panel, int64_t first, int64_t
                          .row_outputs = s->rows.outputs,
                          .row_words = s->rows.words,
                          .pixels = (int)s->rows.pixels,
-                         .channels = (int)dq_min_i64(LANES, group_out(plan) - panel * LANES)};
+                         .channels = (int)dq_min_i64(LANES, dq_conv_group_out(plan) - panel * LANES)};
   form.ahead = panel + 1 < panels(plan) ? form.weights + LANES * plan->depth : plan->next;
   if (!call->requantization) {
     store_sums(s, &form, channel, sums);
@@ -195,7 +189,7 @@ static void multiply_task(void *argument, int64_t task, int thread) {
   const dq_conv_plan *plan = s->call->plan;
   int64_t block = task / s->chunks, chunk = task % s->chunks;
   int64_t first = s->runs * block / s->blocks, end = s->runs * (block + 1) / s->blocks;
-  int32_t *sums = (int32_t *)s->call->scratch + plane_area(plan) + (size_t)thread * thread_area();
+  int32_t *sums = (int32_t *)s->call->scratch + dq_conv_planes_area(plan) + (size_t)thread * thread_area();
   for (int64_t panel = panels(plan) * chunk / s->chunks; panel < panels(plan) * (chunk + 1) / s->chunks; panel++)
     multiply_panel(s, panel, first, end - first, sums);
 }

@@ -98,9 +98,8 @@ static void prepare(dq_conv_plan *plan) {
   dq_slide_window_prepare(plan);
 }
 
-static size_t weights_at(const dq_conv_plan *plan) { return DQ_CONV_HEADER_WORDS + dq_words(plan->shape.out_channels); }
 static size_t offsets_at(const dq_conv_plan *plan) {
-  return weights_at(plan) + dq_words(plan->shape.out_channels * plan->depth);
+  return dq_conv_weights_at(plan) + dq_words(plan->shape.out_channels * plan->depth);
 }
 static size_t index_at(const dq_conv_plan *plan) { return offsets_at(plan) + dq_words(2 * plan->depth); }
 static size_t pairings_at(const dq_conv_plan *plan) { return index_at(plan) + DQ_SLIDE_LANES; }
@@ -174,7 +173,7 @@ static void pack(const dq_conv_plan *plan, const void *weights, const void *bias
   const dq_conv_int8_parameters *q = &plan->int8;
   (void)bias;
   memset(packed, 0, packed_words(plan) * 4);
-  uint32_t *starts = packed + DQ_CONV_HEADER_WORDS, *words = packed + weights_at(plan);
+  uint32_t *starts = packed + DQ_CONV_HEADER_WORDS, *words = packed + dq_conv_weights_at(plan);
   for (int64_t c = 0; c < p->out_channels; c++) {
     const uint8_t *from = (const uint8_t *)weights + c * p->kernel_height * p->kernel_width;
     int32_t zero = dq_zero_point(q->weight_zero_points, q->weight_zero_point_count, c);
@@ -247,7 +246,7 @@ static void add_up(const band *b) {
     uint32_t bias = r && r->bias ? (uint32_t)r->bias[c] : 0; // sums start from it: what wraps does so either way
     slide.plane = b->plane + i * band_step(plan);
     slide.sums = b->sums + i * b->rows * width;
-    slide.weights = packed + weights_at(plan) + c * plan->depth;
+    slide.weights = packed + dq_conv_weights_at(plan) + c * plan->depth;
     slide.pairings = pairs(plan) ? (const uint8_t *)(packed + pairings_at(plan)) + c * plan->depth : NULL;
     slide.start = (int32_t)(packed[DQ_CONV_HEADER_WORDS + c] + bias);
     for (int64_t run = 0; run < runs; run++, slide.plane += row_step, slide.sums += width)
@@ -310,7 +309,7 @@ static void channel_task(void *argument, int64_t index, int thread) {
     const uint32_t *packed = call->packed;
     dq_slide_window_call window = {.call = call,
                                    .tables = packed + packed_words(plan) - dq_slide_window_words(plan),
-                                   .weights = packed + weights_at(plan),
+                                   .weights = packed + dq_conv_weights_at(plan),
                                    .starts = packed + DQ_CONV_HEADER_WORDS,
                                    .channel = b.channel,
                                    .channels = b.channels};

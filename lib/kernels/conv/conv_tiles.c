@@ -19,13 +19,10 @@ enum {
 
 static bool always(const dq_conv_plan *plan) { return (void)plan, true; }
 
-static int64_t group_out(const dq_conv_plan *plan) { return plan->shape.out_channels / plan->shape.groups; }
-static int64_t panels(const dq_conv_plan *plan) { return dq_ceil_div(group_out(plan), plan->panel_rows); }
 static int64_t panel_words(const dq_conv_plan *plan) {
   return plan->tiles.most_steps ? dq_sums16_panel_words(plan) : plan->depth * plan->panel_rows;
 }
 static int64_t plane_stride(const dq_conv_plan *plan) { return dq_conv_plane_words(plan); }
-static int64_t kernel_taps(const dq_conv_plan *plan) { return plan->shape.kernel_height * plan->shape.kernel_width; }
 
 static int choose_multiply(const dq_conv_plan *plan) {
   const dq_conv_int8_parameters *q = &plan->int8;
@@ -47,14 +44,14 @@ static double cost(const dq_conv_plan *plan) {
      // little is multiplied, as strides leave it of a 1x1, does
   int64_t vectors = dq_ceil_div(p->out_height * p->out_width, DQ_COST_LANES);
   double depth = (double)(p->in_channels / p->groups * p->kernel_height * p->kernel_width);
-  double product = (double)(p->batch * p->groups * vectors) * depth * (double)(group_out(plan) + PACK);
+  double product = (double)(p->batch * p->groups * vectors) * depth * (double)(dq_conv_group_out(plan) + PACK);
   bool skips = p->kernel_height * p->kernel_width == 1 && p->stride_height * p->stride_width > 1;
   if (!skips) return product;
   return product + (double)(p->batch * p->in_channels * dq_ceil_div(p->in_height * p->in_width, DQ_COST_LANES)) * SKIP;
 }
 
 static int64_t rows_of_panels(const dq_conv_plan *plan, const dq_kernel *multiply) {
-  return dq_ceil_div(group_out(plan), dq_ceil_div(group_out(plan), multiply->rows));
+  return dq_ceil_div(dq_conv_group_out(plan), dq_ceil_div(dq_conv_group_out(plan), multiply->rows));
 }
 
 // Takes sums of 16 bits where they take fewer instructions than the choice made without looking at the
@@ -70,7 +67,8 @@ static int look_at_weights(dq_conv_plan *plan, int operation) {
   int64_t each = pairs ? 3 * dq_ceil_div(channels, 4) : 2 * dq_ceil_div(channels, 2);
   plan->panel_rows = rows_of_panels(plan, multiply);
   double cost = dq_sums16_prepare(plan);
-  if (cost < (double)(p->groups * panels(plan) * each * kernel_taps(plan))) return DQ_OPERATION_u8s8_sums16_tile;
+  if (cost < (double)(p->groups * dq_conv_panels(plan) * each * dq_conv_taps(plan)))
+    return DQ_OPERATION_u8s8_sums16_tile;
   plan->tiles.most_steps = 0;
   return operation;
 }
@@ -107,10 +105,10 @@ static void prepare(dq_conv_plan *plan) {
 static bool widens(const dq_conv_plan *plan) { return plan->half && !plan->half_sums; }
 static size_t weight_bytes(const dq_conv_plan *plan) { return widens(plan) ? 2 : 4; }
 static size_t offsets_at(const dq_conv_plan *plan) {
-  size_t weights = (size_t)(plan->shape.groups * panels(plan) * panel_words(plan));
+  size_t weights = (size_t)(plan->shape.groups * dq_conv_panels(plan) * panel_words(plan));
   return DQ_CONV_HEADER_WORDS + dq_words(plan->shape.out_channels) + dq_round_up(weights * weight_bytes(plan), 64) / 4;
 }
-static size_t packed_words(const dq_conv_plan *plan) { return offsets_at(plan) + dq_words(2 * kernel_taps(plan)); }
+static size_t packed_words(const dq_conv_plan *plan) { return offsets_at(plan) + dq_words(2 * dq_conv_taps(plan)); }
 
 static size_t plane_area(const dq_conv_plan *plan) {
   return plan->tiles.reads_input ? 0 : dq_words(plan->group_words * plane_stride(plan) + DQ_CONV_SLACK_WORDS);
@@ -121,7 +119,7 @@ static size_t block_area(const dq_conv_plan *plan) {
 // Rows of sums that wait: those of a panel, or all when there are several blocks of depth.
 static size_t sums_area(const dq_conv_plan *plan) {
   if ((plan->float32 && !plan->half) || plan->bytes) return 0;
-  int64_t rows = plan->depth > plan->tiles.block_words ? panels(plan) * plan->panel_rows : plan->panel_rows;
+  int64_t rows = plan->depth > plan->tiles.block_words ? dq_conv_panels(plan) * plan->panel_rows : plan->panel_rows;
   return dq_words(rows * plan->tiles.block_columns);
 }
 static size_t thread_area(const dq_conv_plan *plan) {
@@ -150,7 +148,7 @@ static void pack_floats(const dq_conv_plan *plan, const uint8_t *weights, int64_
 
 // Pairs of neighbouring input channels' weights of one output channel, a word each, panel_rows apart.
 static void pack_halves(const dq_conv_plan *plan, const uint16_t *weights, uint32_t *to) {
-  int64_t channels = plan->shape.in_channels / plan->shape.groups, taps = kernel_taps(plan);
+  int64_t channels = plan->shape.in_channels / plan->shape.groups, taps = dq_conv_taps(plan);
   for (int64_t c = 0; c < channels; c += 2)
     for (int64_t tap = 0; tap < taps; tap++, to += plan->panel_rows) {
       const uint16_t *first = weights + c * taps + tap;
@@ -187,14 +185,14 @@ static void pack(const dq_conv_plan *plan, const void *weights, const void *bias
   dq_conv_pack_bias(plan, bias, channel_words);
   if (plan->tiles.most_steps) dq_sums16_pack(plan, weights, (uint32_t *)(void *)first);
   for (int64_t o = 0; o < p->out_channels; o++) {
-    int64_t group = o / group_out(plan), row = o % group_out(plan);
-    int64_t panel = group * panels(plan) + row / plan->panel_rows;
+    int64_t group = o / dq_conv_group_out(plan), row = o % dq_conv_group_out(plan);
+    int64_t panel = group * dq_conv_panels(plan) + row / plan->panel_rows;
     int32_t zero = dq_zero_point(plan->int8.weight_zero_points, plan->int8.weight_zero_point_count, o);
     const uint8_t *from = (const uint8_t *)weights + (size_t)o * row_bytes;
     uint8_t *to = first + (size_t)(panel * panel_words(plan) + row % plan->panel_rows) * weight_bytes(plan);
     if (plan->half_sums) pack_halves(plan, (const void *)from, (void *)to);
     else if (plan->float32 && row % plan->panel_rows == 0)
-      pack_floats(plan, from, dq_min_i64(plan->panel_rows, group_out(plan) - row), to);
+      pack_floats(plan, from, dq_min_i64(plan->panel_rows, dq_conv_group_out(plan) - row), to);
     else if (!plan->float32)
       channel_words[o] = (uint32_t)dq_conv_start(plan, pack_channel(plan, from, zero, (uint32_t *)(void *)to));
   }
@@ -217,7 +215,7 @@ typedef struct stage {
 
 // Full panels of a flat convolution with few weights are read where they are.
 static bool in_place_panel(const dq_conv_plan *plan, int64_t count) {
-  return plan->flat && !plan->half && count == plan->multiply->columns && panels(plan) <= FEW_PANELS;
+  return plan->flat && !plan->half && count == plan->multiply->columns && dq_conv_panels(plan) <= FEW_PANELS;
 }
 
 // The planes are the input.
@@ -286,7 +284,7 @@ typedef struct block {
 static const void *panel_weights(const stage *s, const block *b, int64_t panel) {
   const dq_conv_plan *plan = s->call->plan;
   const uint32_t *first = (const uint32_t *)s->call->packed + DQ_CONV_HEADER_WORDS + dq_words(plan->shape.out_channels);
-  int64_t at = (s->group * panels(plan) + panel) * panel_words(plan) + b->depth_from * plan->panel_rows;
+  int64_t at = (s->group * dq_conv_panels(plan) + panel) * panel_words(plan) + b->depth_from * plan->panel_rows;
   if (!widens(plan)) return first + at;
   ((dq_f16_to_f32_function *)plan->widen->function)((const uint16_t *)(const void *)first + at, b->widened,
                                                     (b->depth_end - b->depth_from) * plan->panel_rows);
@@ -306,8 +304,8 @@ static void multiply_panel(const stage *s, const block *b, int64_t panel) {
   const dq_conv_parameters *p = &plan->shape;
   const uint32_t *packed = s->call->packed, *channel_words = packed + DQ_CONV_HEADER_WORDS;
   int64_t outputs = p->out_height * p->out_width, width = plan->multiply->columns;
-  int64_t row = panel * plan->panel_rows, channel = s->group * group_out(plan) + row;
-  int64_t rows = dq_min_i64(plan->panel_rows, group_out(plan) - row);
+  int64_t row = panel * plan->panel_rows, channel = s->group * dq_conv_group_out(plan) + row;
+  int64_t rows = dq_min_i64(plan->panel_rows, dq_conv_group_out(plan) - row);
   bool in_place = plan->float32 ? !plan->half : !s->call->requantization;
   dq_bounds bounds = dq_conv_bounds(plan);
   dq_tile tile = {.a = panel_weights(s, b, panel),
@@ -374,9 +372,9 @@ static block rest_beside(const stage *s, const block *b, int64_t index, int64_t 
   block rest = *b;
   rest.first = s->blocks * s->columns;
   rest.count = dq_min_i64(s->rest, plan->shape.out_height * plan->shape.out_width - rest.first);
-  rest.first_panel = panels(plan) * index / s->blocks;
+  rest.first_panel = dq_conv_panels(plan) * index / s->blocks;
   rest.packed += s->columns * plan->tiles.block_words;
-  *end = s->rest ? panels(plan) * (index + 1) / s->blocks : rest.first_panel;
+  *end = s->rest ? dq_conv_panels(plan) * (index + 1) / s->blocks : rest.first_panel;
   return rest;
 }
 
@@ -385,7 +383,8 @@ static void multiply_task(void *argument, int64_t task, int thread) {
   const dq_conv_plan *plan = s->call->plan;
   int64_t index = task / s->chunks, chunk = task % s->chunks;
   int64_t outputs = plan->shape.out_height * plan->shape.out_width;
-  int64_t from = panels(plan) * chunk / s->chunks, end = panels(plan) * (chunk + 1) / s->chunks, rest_end;
+  int64_t from = dq_conv_panels(plan) * chunk / s->chunks, end = dq_conv_panels(plan) * (chunk + 1) / s->chunks;
+  int64_t rest_end;
   uint32_t *scratch = s->threads + (size_t)thread * thread_area(plan);
   int64_t *held = (int64_t *)(void *)scratch;
   block b = {.first = index * s->columns, .first_panel = from, .packed = scratch + HELD_WORDS};
@@ -439,7 +438,7 @@ static void choose_tasks(stage *s, int threads) {
   if (dq_conv_by_place(plan, threads)) divide_columns(s, half, halves, threads);
   int64_t tasks =
       plan->depth <= plan->tiles.block_words || plan->flat ? TASKS : TASKS / 2; // panels are packed for each
-  s->chunks = dq_min_i64(panels(plan), dq_ceil_div(tasks * threads, s->blocks));
+  s->chunks = dq_min_i64(dq_conv_panels(plan), dq_ceil_div(tasks * threads, s->blocks));
 }
 
 static void run(const dq_conv_call *call) {

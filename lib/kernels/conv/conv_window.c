@@ -27,8 +27,6 @@ static bool applicable(const dq_conv_plan *plan) {
          (p->stride_width == 1 || (p->stride_width == 2 && p->dilation_width == 1)) && has_kernel(plan);
 }
 
-static double cost(const dq_conv_plan *plan) { return (double)dq_conv_macs(&plan->shape) / DQ_COST_LANES; }
-
 static void prepare(dq_conv_plan *plan) {
   plan->multiply = dq_kernel_find(plan->half ? DQ_OPERATION_f16_window : DQ_OPERATION_f32_window, plan->cpu);
   plan->word_values = 1;
@@ -121,7 +119,7 @@ const dq_conv_algorithm dq_conv_window = {.name = "window",
                                           .applicable = applicable,
                                           .same_bits = true,
                                           .ends = true,
-                                          .cost = cost,
+                                          .cost = dq_conv_cost_of_macs,
                                           .count = dq_conv_count_window,
                                           .knobs = DQ_KNOB_COLUMNS,
                                           .prepare = prepare,

@@ -30,7 +30,6 @@ enum {
 
 static int64_t side(int size) { return size + 2; }
 static int64_t places(const dq_conv_plan *plan) { return side(plan->winograd.size) * side(plan->winograd.size); }
-static int64_t panels(const dq_conv_plan *plan) { return dq_ceil_div(plan->shape.out_channels, plan->panel_rows); }
 static int64_t bands(const dq_conv_plan *plan) { return dq_ceil_div(plan->winograd.high, plan->winograd.rows); }
 
 // ---- Choice ----
@@ -146,7 +145,9 @@ static void prepare(dq_conv_plan *plan) {
 }
 
 // ---- Packing ----
-static int64_t place_words(const dq_conv_plan *plan) { return panels(plan) * plan->group_words * plan->panel_rows; }
+static int64_t place_words(const dq_conv_plan *plan) {
+  return dq_conv_panels(plan) * plan->group_words * plan->panel_rows;
+}
 
 static size_t packed_words(const dq_conv_plan *plan) {
   if (!plan->float32) return DQ_CONV_HEADER_WORDS + dq_winograd_int8_packed_words(plan);
@@ -426,7 +427,7 @@ static void band_task(void *argument, int64_t index, int thread) {
   band b = band_of(s, index, thread, thread);
   transform_channels(&b, 0, plan->group_words);
   if (!plan->float32) {
-    make_outputs(&b, 0, panels(plan));
+    make_outputs(&b, 0, dq_conv_panels(plan));
     return;
   }
   multiply_places(&b, 0, places(plan));
@@ -443,7 +444,7 @@ static void band_task(void *argument, int64_t index, int thread) {
 SHARED_STEP(share_channels, transform_channels, s->call->plan->group_words)
 SHARED_STEP(share_places, multiply_places, places(s->call->plan))
 SHARED_STEP(share_sums, transform_sums, s->call->plan->shape.out_channels)
-SHARED_STEP(share_outputs, make_outputs, panels(s->call->plan))
+SHARED_STEP(share_outputs, make_outputs, dq_conv_panels(s->call->plan))
 
 static void share_band(stage *s) {
   dq_pool *pool = s->call->pool;

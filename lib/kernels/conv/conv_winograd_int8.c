@@ -78,14 +78,13 @@ void dq_winograd_int8_prepare(dq_conv_plan *plan) {
 
 // ---- Weights: [panels][taps][in words][panel_rows][2], less their zero points ----
 static int64_t places(const dq_conv_plan *plan) { return (plan->winograd.size + 2) * (plan->winograd.size + 2); }
-static int64_t panels(const dq_conv_plan *plan) { return dq_ceil_div(plan->shape.out_channels, plan->panel_rows); }
 static int64_t panel_kernels(const dq_conv_plan *plan) { return plan->group_words * plan->panel_rows * 2; }
 static int64_t panel_bytes(const dq_conv_plan *plan) {
   return 9 * panel_kernels(plan) * (plan->winograd.bytes ? 1 : 2);
 }
 
 size_t dq_winograd_int8_packed_words(const dq_conv_plan *plan) {
-  return dq_words(dq_ceil_div(panels(plan) * panel_bytes(plan), 4) + SLACK);
+  return dq_words(dq_ceil_div(dq_conv_panels(plan) * panel_bytes(plan), 4) + SLACK);
 }
 
 void dq_winograd_int8_pack(const dq_conv_plan *plan, const uint8_t *weights, uint32_t *packed) {

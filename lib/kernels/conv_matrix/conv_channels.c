@@ -13,15 +13,9 @@ enum {
   LINE = 16,   // words of a line of a cache
 };
 
-static int64_t depth(const dq_conv_plan *plan) {
-  const dq_conv_parameters *p = &plan->shape;
-  return p->in_channels / p->groups * p->kernel_height * p->kernel_width;
+static int64_t panels(const dq_conv_plan *plan) {
+  return dq_ceil_div(dq_conv_group_out(plan), plan->multiply->columns);
 }
-static int64_t group_out(const dq_conv_plan *plan) { return plan->shape.out_channels / plan->shape.groups; }
-static int64_t outputs(const dq_conv_plan *plan) { return plan->shape.out_height * plan->shape.out_width; }
-static int64_t panels(const dq_conv_plan *plan) { return dq_ceil_div(group_out(plan), plan->multiply->columns); }
-
-static bool applicable(const dq_conv_plan *plan) { return plan->float32 && !plan->half; }
 
 static double cost(const dq_conv_plan *plan) {
   const dq_conv_parameters *p = &plan->shape;
@@ -31,27 +25,27 @@ static double cost(const dq_conv_plan *plan) {
     MATRIX_WORDS = 384 * 1024, // that stay in a second-level cache beside the weights
   };
   const double steps = 1.05, far = 1.3; // values are read in smaller pieces, from far away where there are many
-  int64_t vectors = dq_ceil_div(group_out(plan), 2 * DQ_COST_LANES) * 2, words = depth(plan) * outputs(plan);
-  double each = (words > MATRIX_WORDS ? far : steps) * (double)depth(plan) + TURN;
+  int64_t vectors = dq_ceil_div(dq_conv_group_out(plan), 2 * DQ_COST_LANES) * 2;
+  int64_t words = dq_matrix_depth(plan) * dq_conv_outputs(plan);
+  double each = (words > MATRIX_WORDS ? far : steps) * (double)dq_matrix_depth(plan) + TURN;
   double fill = dq_conv_is_pointwise(p) ? 0 : FILL * (double)dq_ceil_div(words, DQ_COST_LANES);
-  return (double)(p->batch * p->groups) * ((double)(outputs(plan) * vectors) * each + fill);
+  return (double)(p->batch * p->groups) * ((double)(dq_conv_outputs(plan) * vectors) * each + fill);
 }
 
 static void prepare(dq_conv_plan *plan) {
   plan->multiply = dq_kernel_find(DQ_OPERATION_f32_tile, plan->cpu);
-  plan->depth = depth(plan);
+  plan->depth = dq_matrix_depth(plan);
   plan->channels.block_words = dq_min_i64(plan->depth, dq_scaled(DEPTH, plan->shape.tuning.depth));
-  plan->panel_rows = dq_ceil_div(outputs(plan), dq_ceil_div(outputs(plan), plan->multiply->rows));
+  plan->panel_rows = dq_ceil_div(dq_conv_outputs(plan), dq_ceil_div(dq_conv_outputs(plan), plan->multiply->rows));
 }
 
-static int64_t weights_at(const dq_conv_plan *plan) {
-  return DQ_CONV_HEADER_WORDS + (int64_t)dq_words(plan->shape.out_channels);
-}
 static int64_t panel_words(const dq_conv_plan *plan) { return plan->depth * plan->multiply->columns; }
 static size_t packed_words(const dq_conv_plan *plan) {
-  return (size_t)weights_at(plan) + dq_words(plan->shape.groups * panels(plan) * panel_words(plan));
+  return dq_conv_weights_at(plan) + dq_words(plan->shape.groups * panels(plan) * panel_words(plan));
 }
-static size_t thread_area(const dq_conv_plan *plan) { return dq_words(outputs(plan) * plan->multiply->columns); }
+static size_t thread_area(const dq_conv_plan *plan) {
+  return dq_words(dq_conv_outputs(plan) * plan->multiply->columns);
+}
 static size_t scratch_words(const dq_conv_plan *plan, int threads) {
   return dq_matrix_words(plan) + (size_t)threads * thread_area(plan);
 }
@@ -63,8 +57,8 @@ static void pack(const dq_conv_plan *plan, const void *weights, const void *bias
   packed[0] = bias != NULL;
   dq_conv_pack_bias(plan, bias, packed + DQ_CONV_HEADER_WORDS);
   for (int64_t o = 0; o < plan->shape.out_channels; o++) {
-    int64_t row = o % group_out(plan), panel = o / group_out(plan) * panels(plan) + row / width;
-    float *to = (float *)packed + weights_at(plan) + panel * panel_words(plan) + row % width;
+    int64_t row = o % dq_conv_group_out(plan), panel = o / dq_conv_group_out(plan) * panels(plan) + row / width;
+    float *to = (float *)packed + dq_conv_weights_at(plan) + panel * panel_words(plan) + row % width;
     for (int64_t c = 0; c < plan->depth; c++) to[c * width] = *from++;
   }
 }
@@ -72,7 +66,7 @@ static void pack(const dq_conv_plan *plan, const void *weights, const void *bias
 // Sums of a panel of channels under outputs [from, end) of an image, input channels a block at a time.
 static void multiply_panel(const dq_conv_plan *plan, int64_t from, int64_t end, const float *input,
                            const float *weights, float *sums) {
-  int64_t width = plan->multiply->columns, stride = outputs(plan);
+  int64_t width = plan->multiply->columns, stride = dq_conv_outputs(plan);
   // Later blocks of weights come from far away: each tile brings part of the next block near.
   for (int64_t k = 0; k < plan->depth; k += plan->channels.block_words)
     for (int64_t at = from; at < end; at += plan->panel_rows) {
@@ -101,8 +95,8 @@ typedef struct stage {
 
 static int64_t first_of(const stage *s, int64_t part) {
   const dq_conv_plan *plan = s->call->plan;
-  int64_t rows = plan->panel_rows, tiles = dq_ceil_div(outputs(plan), rows);
-  return dq_min_i64(outputs(plan), tiles * part / s->parts * rows);
+  int64_t rows = plan->panel_rows, tiles = dq_ceil_div(dq_conv_outputs(plan), rows);
+  return dq_min_i64(dq_conv_outputs(plan), tiles * part / s->parts * rows);
 }
 
 // Outputs [from, end) of the channels of a panel, of all groups and images.
@@ -110,16 +104,16 @@ static void end_panel(const stage *s, int64_t index, int64_t from, int64_t end, 
   const dq_conv_plan *plan = s->call->plan;
   const float *packed = s->call->packed;
   int64_t width = plan->multiply->columns, panel = index % panels(plan), image_group = index / panels(plan);
-  int64_t channel = image_group % plan->shape.groups * group_out(plan) + panel * width;
+  int64_t channel = image_group % plan->shape.groups * dq_conv_group_out(plan) + panel * width;
   int64_t image = image_group / plan->shape.groups;
-  int64_t first = (image * plan->shape.out_channels + channel) * outputs(plan) + from;
+  int64_t first = (image * plan->shape.out_channels + channel) * dq_conv_outputs(plan) + from;
   dq_bounds bounds = dq_conv_bounds(plan);
   dq_columns form = {.from = sums,
                      .from_stride = width,
                      .rows = end - from,
-                     .columns = dq_min_i64(width, group_out(plan) - panel * width),
+                     .columns = dq_min_i64(width, dq_conv_group_out(plan) - panel * width),
                      .to = (float *)s->call->output + first,
-                     .to_stride = outputs(plan),
+                     .to_stride = dq_conv_outputs(plan),
                      .ends = true,
                      .bias = *(const uint32_t *)s->call->packed ? packed + DQ_CONV_HEADER_WORDS + channel : NULL,
                      .leaky = bounds.leaky,
@@ -143,7 +137,7 @@ static void panel_task(void *argument, int64_t task, int thread) {
   int64_t from = first_of(s, part), end = first_of(s, part + 1);
   const float *matrix = (const float *)s->call->scratch;
   const float *input = plan->flat ? input_of(s->call, image, group) : matrix;
-  const float *weights = (const float *)s->call->packed + weights_at(plan) +
+  const float *weights = (const float *)s->call->packed + dq_conv_weights_at(plan) +
                          index % (plan->shape.groups * panels(plan)) * panel_words(plan);
   float *sums = (float *)s->call->scratch + dq_matrix_words(plan) + (size_t)thread * thread_area(plan);
   multiply_panel(plan, from, end, input, weights, sums);
@@ -158,7 +152,7 @@ static void run(const dq_conv_call *call) {
   s.panels = (plan->flat ? inputs : 1) * panels(plan);
   if (threads > 1) s.parts = dq_ceil_div(TASKS * threads, dq_max_i64(s.panels, 1));
   if (s.by_place) s.parts = dq_ceil_div(s.parts, threads) * threads;
-  s.parts = dq_min_i64(s.parts, dq_ceil_div(outputs(plan), plan->panel_rows));
+  s.parts = dq_min_i64(s.parts, dq_ceil_div(dq_conv_outputs(plan), plan->panel_rows));
   for (; s.first < inputs * panels(plan); s.first += s.panels) {
     int64_t input = s.first / panels(plan);
     if (!plan->flat) dq_matrix_fill(call, input_of(call, input / groups, input % groups), (float *)call->scratch);
@@ -172,7 +166,7 @@ static dq_block_sizes blocks(const dq_conv_plan *plan, int threads) {
 }
 
 const dq_conv_algorithm dq_conv_channels = {.name = "channels",
-                                            .applicable = applicable,
+                                            .applicable = dq_matrix_applicable,
                                             .same_bits = true,
                                             .ends = true,
                                             .cost = cost,

@@ -8,29 +8,24 @@
 
 #include <string.h>
 
-static int64_t outputs(const dq_conv_plan *plan) { return plan->shape.out_height * plan->shape.out_width; }
-
 bool dq_matrix_applicable(const dq_conv_plan *plan) { return plan->float32 && !plan->half; }
 
-static int64_t weights_at(const dq_conv_plan *plan) {
-  return DQ_CONV_HEADER_WORDS + (int64_t)dq_words(plan->shape.out_channels);
-}
 size_t dq_matrix_packed_words(const dq_conv_plan *plan) {
-  return (size_t)weights_at(plan) + dq_words(plan->shape.out_channels * dq_matrix_depth(plan));
+  return dq_conv_weights_at(plan) + dq_words(plan->shape.out_channels * dq_matrix_depth(plan));
 }
 
 size_t dq_matrix_words(const dq_conv_plan *plan) {
-  return plan->flat ? 0 : dq_words(dq_matrix_depth(plan) * outputs(plan));
+  return plan->flat ? 0 : dq_words(dq_matrix_depth(plan) * dq_conv_outputs(plan));
 }
 size_t dq_matrix_scratch_words(const dq_conv_plan *plan, int threads, dq_matrix_product_scratch *product_scratch) {
-  return dq_matrix_words(plan) + product_scratch(plan, outputs(plan), false, threads);
+  return dq_matrix_words(plan) + product_scratch(plan, dq_conv_outputs(plan), false, threads);
 }
 
 void dq_matrix_pack(const dq_conv_plan *plan, const void *weights, const void *bias, uint32_t *packed) {
   memset(packed, 0, dq_matrix_packed_words(plan) * 4);
   packed[0] = bias != NULL;
   dq_conv_pack_bias(plan, bias, packed + DQ_CONV_HEADER_WORDS);
-  memcpy(packed + weights_at(plan), weights, (size_t)(plan->shape.out_channels * dq_matrix_depth(plan)) * 4);
+  memcpy(packed + dq_conv_weights_at(plan), weights, (size_t)(plan->shape.out_channels * dq_matrix_depth(plan)) * 4);
 }
 
 typedef struct filling {
@@ -76,11 +71,11 @@ void dq_matrix_fill(const dq_conv_call *call, const float *input, float *matrix)
 dq_matrix_product dq_matrix_group(const dq_conv_call *call, int64_t image, int64_t group) {
   const dq_conv_plan *plan = call->plan;
   const uint32_t *packed = call->packed;
-  int64_t rows = plan->shape.out_channels / plan->shape.groups, channel = group * rows, count = outputs(plan);
+  int64_t rows = plan->shape.out_channels / plan->shape.groups, channel = group * rows, count = dq_conv_outputs(plan);
   const float *bias = (const float *)packed + DQ_CONV_HEADER_WORDS;
   return (dq_matrix_product){.plan = plan,
                              .pool = call->pool,
-                             .a = (const float *)packed + weights_at(plan) + channel * dq_matrix_depth(plan),
+                             .a = (const float *)packed + dq_conv_weights_at(plan) + channel * dq_matrix_depth(plan),
                              .b = (const float *)(const void *)dq_conv_input_channel(call, image, group, 0),
                              .bias = packed[0] ? bias + channel : NULL,
                              .rows = rows,

@@ -10,11 +10,9 @@
 
 enum { STRIP_WORDS = 96 * 1024 }; // a fraction of a second-level cache
 
-static int64_t outputs(const dq_conv_plan *plan) { return plan->shape.out_height * plan->shape.out_width; }
-
 // Outputs of a strip: whole tiles, as even as they can be, and something to do for every thread.
 static int64_t strip_outputs(const dq_conv_plan *plan, int threads) {
-  int64_t width = plan->multiply->columns, tiles = dq_ceil_div(outputs(plan), width);
+  int64_t width = plan->multiply->columns, tiles = dq_ceil_div(dq_conv_outputs(plan), width);
   int64_t most = dq_max_i64(1, STRIP_WORDS / (dq_matrix_depth(plan) * width));
   int64_t strips = dq_ceil_div(dq_ceil_div(tiles, most), threads) * threads;
   return dq_ceil_div(tiles, dq_min_i64(strips, tiles)) * width;
@@ -37,21 +35,18 @@ void dq_rows_pack(const dq_conv_plan *plan, const void *weights, const void *bia
   if (!plan->flat) dq_conv_pack_offsets(plan, (int64_t *)(void *)(packed + dq_matrix_packed_words(plan)));
 }
 
-static size_t plane_area(const dq_conv_plan *plan) {
-  return dq_words(plan->group_words * dq_conv_plane_words(plan) + DQ_CONV_SLACK_WORDS);
-}
 static size_t strip_area(const dq_conv_plan *plan, int threads) {
   return dq_words(dq_matrix_depth(plan) * strip_outputs(plan, threads));
 }
 // The last strip has fewer outputs, which a product may part into larger blocks.
 static size_t thread_area(const dq_conv_plan *plan, int threads, dq_matrix_product_scratch *product_scratch) {
-  int64_t count = strip_outputs(plan, threads), rest = outputs(plan) % count;
+  int64_t count = strip_outputs(plan, threads), rest = dq_conv_outputs(plan) % count;
   size_t whole = product_scratch(plan, count, true, 1), last = product_scratch(plan, rest ? rest : count, true, 1);
   return strip_area(plan, threads) + dq_words((int64_t)(whole > last ? whole : last));
 }
 size_t dq_rows_scratch_words(const dq_conv_plan *plan, int threads, dq_matrix_product_scratch *product_scratch) {
   if (plan->flat) return dq_matrix_scratch_words(plan, threads, product_scratch);
-  return plane_area(plan) + (size_t)threads * thread_area(plan, threads, product_scratch);
+  return dq_conv_planes_area(plan) + (size_t)threads * thread_area(plan, threads, product_scratch);
 }
 
 typedef struct strips {
@@ -80,12 +75,12 @@ static void strip_task(void *argument, int64_t strip, int thread) {
   const strips *s = argument;
   const dq_conv_plan *plan = s->call->plan;
   int64_t width = plan->shape.out_width, first = strip * s->count;
-  uint32_t *scratch = s->call->scratch + plane_area(plan) + (size_t)thread * s->area;
+  uint32_t *scratch = s->call->scratch + dq_conv_planes_area(plan) + (size_t)thread * s->area;
   dq_matrix_product product = s->group;
   product.pool = NULL;
   product.b = (const float *)scratch;
   product.transposed = true;
-  product.columns = dq_min_i64(s->count, outputs(plan) - first);
+  product.columns = dq_min_i64(s->count, dq_conv_outputs(plan) - first);
   product.out += first;
   product.scratch = scratch + s->product_at;
   for (int64_t done = 0, run; done < product.columns; done += run) {
@@ -111,6 +106,6 @@ void dq_rows_run(const dq_conv_call *call, dq_matrix_multiply *multiply, dq_matr
     for (int64_t group = 0; group < plan->shape.groups; group++) {
       s.group = dq_matrix_group(call, image, group);
       dq_conv_expand_group(call, image, group, dq_conv_plane_words(plan));
-      dq_pool_run(call->pool, dq_ceil_div(outputs(plan), s.count), strip_task, &s);
+      dq_pool_run(call->pool, dq_ceil_div(dq_conv_outputs(plan), s.count), strip_task, &s);
     }
 }

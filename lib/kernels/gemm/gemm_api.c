@@ -36,10 +36,15 @@ dq_status dq_gemm_check(const dq_gemm_parameters *p, dq_error *error) {
 }
 
 dq_status dq_gemm_int8_check(const dq_gemm_int8_parameters *p, dq_error *error) {
-  matrix matrices[] = {stored("A", p->rows, p->depth, p->transpose_a, p->a_stride),
-                       stored("B", p->depth, p->columns, p->transpose_b, p->b_stride),
-                       stored("the result", p->rows, p->columns, false, p->out_stride)};
-  return check_matrices(matrices, 3, error);
+  const dq_gemm_parameters same_sizes = {.rows = p->rows,
+                                         .columns = p->columns,
+                                         .depth = p->depth,
+                                         .transpose_a = p->transpose_a,
+                                         .transpose_b = p->transpose_b,
+                                         .a_stride = p->a_stride,
+                                         .b_stride = p->b_stride,
+                                         .out_stride = p->out_stride};
+  return dq_gemm_check(&same_sizes, error);
 }
 
 // ---- From parameters to the shared product ----

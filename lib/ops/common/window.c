@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/base/sizes.h"
+#include "lib/text/find_row.h"
 
 // Sizes beyond this cannot belong to a real layer and would overflow the products below.
 static const int64_t limit = INT32_MAX;
@@ -67,12 +68,11 @@ dq_status dq_window_auto_pad(const dq_op *op, dq_auto_pad *auto_pad) {
   static const char *const names[] = {"NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"};
   const char *word = dq_node_string(op->node, "auto_pad", names[0]);
   if (!word[0]) word = names[0];
-  for (int i = 0; i < 4; i++)
-    if (!strcmp(word, names[i])) {
-      *auto_pad = (dq_auto_pad)i;
-      return DQ_OK;
-    }
-  return dq_op_fail(op, DQ_BAD_INPUT, "auto_pad is '%s', expected NOTSET, VALID, SAME_UPPER or SAME_LOWER", word);
+  const int found = dq_find_row(word, names, sizeof *names, DQ_COUNT(names));
+  if (found < 0)
+    return dq_op_fail(op, DQ_BAD_INPUT, "auto_pad is '%s', expected NOTSET, VALID, SAME_UPPER or SAME_LOWER", word);
+  *auto_pad = (dq_auto_pad)found;
+  return DQ_OK;
 }
 
 dq_status dq_window_pads(const dq_op *op, dq_window *window) {

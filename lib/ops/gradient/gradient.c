@@ -11,7 +11,7 @@ dq_node *dq_gradient_node(const dq_gradient *gradient, const char *op_type, int 
   const dq_node *from = gradient->op->node;
   const bool own = !strncmp(op_type, "dq.", 3);
   char base[DQ_LABEL_TEXT];
-  snprintf(base, sizeof base, "%.200s/gradient", from->name[0] ? from->name : from->outputs[0]->name);
+  snprintf(base, sizeof base, "%.200s/gradient", dq_node_name(from));
   dq_value *results[MOST_OUTPUTS];
   for (int i = 0; i < count; i++)
     if (!inputs[i]) return NULL;

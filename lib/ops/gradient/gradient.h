@@ -99,7 +99,7 @@ dq_status dq_gradient_view(const dq_gradient *gradient);      // operators with 
 dq_status dq_gradient_transpose(const dq_gradient *gradient); // a: g transposed by the inverse order of axes
 // Each input: the elements of g that come from it. DQ_BAD_INPUT: the axis is outside.
 dq_status dq_gradient_concat(const dq_gradient *gradient);
-dq_status dq_gradient_expand(const dq_gradient *gradient); // a: sums of g over the repeated axes
+dq_status dq_gradient_expand(const dq_gradient *gradient); // a: sums of g over the repeated axes; also of dq.Spread
 // a: at each element that is averaged or added the element of g of its result, of means divided by the number of terms.
 // DQ_UNSUPPORTED: the axes are computed, or the result has no elements.
 dq_status dq_gradient_global_average(const dq_gradient *gradient);
@@ -125,5 +125,8 @@ dq_status dq_gradient_batch_norm(const dq_gradient *gradient);
 // (g - sum(g y)), or dq.LogSoftmaxGrad, g - exp(y) sum(g), of the result y and its gradient g. The gradient of input 0
 // is stored whether gradient->wanted asks for it or not. DQ_BAD_INPUT: the axis is outside.
 dq_status dq_gradient_softmax(const dq_gradient *gradient);
+
+// dq_operator.infer of rows whose attribute "shape" is that of the output, which has the type of input 0.
+dq_status dq_infer_attribute_shape(dq_op *op);
 
 #endif

@@ -109,12 +109,6 @@ static dq_status infer_max(dq_op *op) {
   return dq_op_shape(op, 0, op->inputs[1]->type, op->inputs[1]->rank, op->inputs[1]->dims);
 }
 
-static dq_status infer_average(dq_op *op) {
-  int rank;
-  const int64_t *shape = dq_node_ints(op->node, "shape", &rank);
-  return dq_op_shape(op, 0, op->inputs[0]->type, rank, shape);
-}
-
 static const dq_attribute_rule attributes[] = {DQ_WINDOW_ATTRIBUTES(true),
                                                {"ceil_mode", DQ_ATTRIBUTE_INT, false},
                                                {"count_include_pad", DQ_ATTRIBUTE_INT, false},
@@ -122,7 +116,7 @@ static const dq_attribute_rule attributes[] = {DQ_WINDOW_ATTRIBUTES(true),
                                                {"shape", DQ_ATTRIBUTE_INTS, false},
                                                {0}};
 
-#define ROW(NAME, INPUTS, KIND)                                                                                        \
+#define ROW(NAME, INPUTS, KIND, INFER)                                                                                 \
   const dq_operator dq_op_##NAME = {.name = #NAME,                                                                     \
                                     .domain = "dq",                                                                    \
                                     .since = {1},                                                                      \
@@ -130,10 +124,10 @@ static const dq_attribute_rule attributes[] = {DQ_WINDOW_ATTRIBUTES(true),
                                     .outputs = {1, 1},                                                                 \
                                     .types = DQ_BIT(DQ_F32) | DQ_BIT(DQ_F64),                                          \
                                     .attributes = attributes,                                                          \
-                                    .infer = infer_##KIND,                                                             \
+                                    .infer = INFER,                                                                    \
                                     .run = run_##KIND};
-ROW(MaxPoolGrad, 2, max)
-ROW(AveragePoolGrad, 1, average)
+ROW(MaxPoolGrad, 2, max, infer_max)
+ROW(AveragePoolGrad, 1, average, dq_infer_attribute_shape)
 
 // A node with the attributes of the pool.
 static dq_node *pool_node(const dq_gradient *gradient, const char *op_type, int count, dq_value *const *inputs) {

@@ -12,8 +12,7 @@
 
 enum { GRADIENT_TYPES = DQ_BIT(DQ_F32) | DQ_BIT(DQ_F64) };
 
-// The attribute "shape": that of the output.
-static dq_status infer_shape(dq_op *op) {
+dq_status dq_infer_attribute_shape(dq_op *op) {
   int rank;
   const int64_t *shape = dq_node_ints(op->node, "shape", &rank);
   return dq_op_shape(op, 0, op->inputs[0]->type, rank, shape);
@@ -141,10 +140,6 @@ static dq_status run_Spread(dq_op *op) {
   return dq_elementwise(op, loops, NULL, DQ_GRAIN);
 }
 
-static dq_status gradient_Spread(const dq_gradient *gradient) {
-  return dq_gradient_set(gradient, 0, dq_gradient_sum_to(gradient, gradient->outputs[0], 0));
-}
-
 // ---- Place: element i of the input along each axis lies at start + i * step of the output, if that is inside ----
 
 // The part of an axis that lies inside: elements [*from, *to) of the input.
@@ -163,7 +158,7 @@ static dq_status infer_Place(dq_op *op) {
       return dq_op_fail(op, DQ_BAD_INPUT, "attribute '%s' has %d elements, expected %d", names[i], count,
                         op->inputs[0]->rank);
   }
-  return infer_shape(op);
+  return dq_infer_attribute_shape(op);
 }
 
 static dq_status run_Place(dq_op *op) {
@@ -209,7 +204,7 @@ static const dq_attribute_rule attributes_Spread[] = {{"shape", DQ_ATTRIBUTE_INT
 static const dq_attribute_rule attributes_Place[] = {
     {"shape", DQ_ATTRIBUTE_INTS, true}, {"starts", DQ_ATTRIBUTE_INTS, true}, {"steps", DQ_ATTRIBUTE_INTS, true}, {0}};
 ROW(SumTo, infer_SumTo, .gradient = gradient_SumTo, .prepare = prepare_SumTo, .pictures = DQ_PICTURES_SUMMED_TO)
-ROW(Spread, infer_shape, .gradient = gradient_Spread)
+ROW(Spread, dq_infer_attribute_shape, .gradient = dq_gradient_expand)
 ROW(Place, infer_Place, .gradient = NULL)
 
 // ---- Gradient functions ----

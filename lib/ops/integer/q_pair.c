@@ -7,6 +7,7 @@
 
 #include "lib/base/sizes.h"
 #include "lib/kernels/array/array.h"
+#include "lib/kernels/reference/scalar.h"
 #include "lib/ops/common/elementwise.h"
 #include "lib/ops/common/quantized.h"
 #include "lib/ops/emit/emit.h"
@@ -165,8 +166,6 @@ static uint8_t result_of(const dq_pair_row *row, bool product, uint8_t a, uint8_
   return output;
 }
 
-static int32_t value_of(uint8_t byte, bool is_signed) { return is_signed ? (int8_t)byte : byte; }
-
 enum { PAIRS = 1 << 16, MOST_EXCEPTIONS = 8 };
 
 // A pair of stored numbers of which the form gives another result than the definition, and what is added to it.
@@ -190,8 +189,8 @@ typedef struct pair_case {
 
 static pair_case case_of(const dq_pair_row *row, bool product, const pair_form *form, int i) {
   uint8_t left = (uint8_t)(i >> 8), right = (uint8_t)i;
-  pair_case c = {value_of(left, row->a_signed), value_of(right, row->b_signed),
-                 value_of(result_of(row, product, left, right), row->low < 0), 0};
+  pair_case c = {dq_int8_value(left, row->a_signed), dq_int8_value(right, row->b_signed),
+                 dq_int8_value(result_of(row, product, left, right), row->low < 0), 0};
   c.sum = product ? (int64_t)(c.a - row->a_zero_point) * (c.b - row->b_zero_point) * form->factor_a
                   : (int64_t)c.a * form->factor_a + (int64_t)c.b * form->factor_b;
   return c;

@@ -9,7 +9,7 @@
 static dq_status read_axis(const dq_op *op, int *axis) {
   if (op->version >= 4 && !dq_node_attribute(op->node, "axis"))
     return dq_op_fail(op, DQ_BAD_INPUT, "attribute 'axis' is missing");
-  return dq_op_axis(op, dq_node_int(op->node, "axis", 1), op->inputs[0]->rank, axis);
+  return dq_op_axis_of_input(op, 1, axis);
 }
 
 static dq_status check_input(const dq_op *op, int i, int axis) {

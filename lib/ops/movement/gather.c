@@ -21,15 +21,11 @@ static inline dq_status read_index(const dq_op *op, int64_t i, int64_t dim, int6
   return dq_op_fail(op, DQ_BAD_INPUT, "index %" PRId64 " is outside a dimension of %" PRId64, value, dim);
 }
 
-static dq_status read_axis(const dq_op *op, int *axis) {
-  return dq_op_axis(op, dq_node_int(op->node, "axis", 0), op->inputs[0]->rank, axis);
-}
-
 static dq_status infer_gather(dq_op *op) {
   const dq_tensor *data = op->inputs[0], *indices = op->inputs[1];
   int axis;
   DQ_TRY(check_indices(op));
-  DQ_TRY(read_axis(op, &axis));
+  DQ_TRY(dq_op_axis_of_input(op, 0, &axis));
   int64_t dims[2 * DQ_MAX_RANK];
   int rank = 0;
   for (int i = 0; i < axis; i++) dims[rank++] = data->dims[i];
@@ -41,7 +37,7 @@ static dq_status infer_gather(dq_op *op) {
 static dq_status run_gather(dq_op *op) {
   const dq_tensor *data = op->inputs[0];
   int axis;
-  DQ_TRY(read_axis(op, &axis));
+  DQ_TRY(dq_op_axis_of_input(op, 0, &axis));
   int64_t count = dq_tensor_count(op->inputs[1]), outer = dq_tensor_product(data, 0, axis);
   size_t bytes = (size_t)dq_tensor_product(data, axis + 1, data->rank) * dq_dtype_size(data->type);
   for (int64_t i = 0; i < count; i++) {
@@ -61,7 +57,7 @@ static dq_status gradient_gather(const dq_gradient *gradient) {
   dq_gradient_shape shape = {.rank = data->rank};
   int axis;
   if (!indices->data) return dq_op_fail(op, DQ_UNSUPPORTED, "training needs indices that are constant");
-  DQ_TRY(read_axis(op, &axis));
+  DQ_TRY(dq_op_axis_of_input(op, 0, &axis));
   dq_tensor *map = dq_gradient_matrix(gradient, data->dims[axis], dq_tensor_count(indices));
   for (int64_t i = 0; map && i < map->dims[1]; i++) {
     int64_t index;
@@ -79,7 +75,7 @@ static dq_status emit_gather(dq_emission *to) {
   char index[100], name[16];
   int axis;
   if (!data->data && indices->data) return dq_emit_move(to);
-  DQ_TRY(read_axis(op, &axis));
+  DQ_TRY(dq_op_axis_of_input(op, 0, &axis));
   const int64_t dim = data->dims[axis], inner = dq_tensor_product(data, axis + 1, data->rank);
   if (!dim) return dq_op_fail(op, DQ_BAD_INPUT, "there is nothing to choose from along axis %d", axis);
   dq_emit_element(to, 1, "i", index);
@@ -100,7 +96,7 @@ static dq_status infer_elements(dq_op *op) {
   const dq_tensor *data = op->inputs[0], *indices = op->inputs[1];
   int axis;
   DQ_TRY(check_indices(op));
-  DQ_TRY(read_axis(op, &axis));
+  DQ_TRY(dq_op_axis_of_input(op, 0, &axis));
   if (indices->rank != data->rank)
     return dq_op_fail(op, DQ_BAD_INPUT, "the indices have %d dimensions, the data %d", indices->rank, data->rank);
   for (int i = 0; i < data->rank; i++)
@@ -115,7 +111,7 @@ static dq_status run_elements(dq_op *op) {
   size_t size = dq_dtype_size(data->type);
   int64_t strides[DQ_MAX_RANK], count = dq_tensor_count(indices);
   int axis;
-  DQ_TRY(read_axis(op, &axis));
+  DQ_TRY(dq_op_axis_of_input(op, 0, &axis));
   dq_strides(data->rank, data->dims, strides);
   for (int64_t i = 0; i < count; i++) {
     int64_t index;

@@ -8,6 +8,7 @@
 #include "lib/ops/common/strided.h"
 #include "lib/ops/emit/emit.h"
 #include "lib/ops/gradient/gradient.h"
+#include "lib/text/find_row.h"
 
 typedef enum pad_mode { CONSTANT, REFLECT, EDGE, WRAP } pad_mode;
 
@@ -20,12 +21,10 @@ typedef struct padding {
 static dq_status read_mode(const dq_op *op, pad_mode *mode) {
   static const char *const names[] = {"constant", "reflect", "edge", "wrap"};
   const char *word = dq_node_string(op->node, "mode", names[0]);
-  for (int i = 0; i < 4; i++)
-    if (!strcmp(word, names[i])) {
-      *mode = (pad_mode)i;
-      return DQ_OK;
-    }
-  return dq_op_fail(op, DQ_BAD_INPUT, "mode is '%s', expected constant, reflect, edge or wrap", word);
+  const int found = dq_find_row(word, names, sizeof *names, DQ_COUNT(names));
+  if (found < 0) return dq_op_fail(op, DQ_BAD_INPUT, "mode is '%s', expected constant, reflect, edge or wrap", word);
+  *mode = (pad_mode)found;
+  return DQ_OK;
 }
 
 static dq_status read_padding(const dq_op *op, padding *p) {

@@ -3,19 +3,19 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "lib/base/sizes.h"
 #include "lib/ops/common/strided.h"
+#include "lib/text/find_row.h"
 
 typedef enum reduction { STORE, ADD, MULTIPLY, MAXIMUM, MINIMUM } reduction;
 
 static dq_status read_reduction(const dq_op *op, reduction *kind) {
   static const char *const names[] = {"none", "add", "mul", "max", "min"};
   const char *word = dq_node_string(op->node, "reduction", names[0]);
-  for (int i = 0; i < 5; i++)
-    if (!strcmp(word, names[i])) {
-      *kind = (reduction)i;
-      return DQ_OK;
-    }
-  return dq_op_fail(op, DQ_BAD_INPUT, "reduction is '%s', expected none, add, mul, max or min", word);
+  const int found = dq_find_row(word, names, sizeof *names, DQ_COUNT(names));
+  if (found < 0) return dq_op_fail(op, DQ_BAD_INPUT, "reduction is '%s', expected none, add, mul, max or min", word);
+  *kind = (reduction)found;
+  return DQ_OK;
 }
 
 // Double is exact enough for one rounding at the end: it has more than twice the digits of float32.

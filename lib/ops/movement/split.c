@@ -5,10 +5,6 @@
 #include "lib/ops/emit/emit.h"
 #include "lib/ops/gradient/gradient.h"
 
-static dq_status read_axis(const dq_op *op, int *axis) {
-  return dq_op_axis(op, dq_node_int(op->node, "axis", 0), op->inputs[0]->rank, axis);
-}
-
 // Size of part i when no sizes are given: equal parts, from version 18 on with a smaller last one.
 static dq_status equal_part(const dq_op *op, int64_t dim, int i, int64_t *size) {
   int count = op->output_count;
@@ -51,7 +47,7 @@ static dq_status infer(dq_op *op) {
   int axis;
   int64_t dims[DQ_MAX_RANK], sum = 0;
   given_sizes given;
-  DQ_TRY(read_axis(op, &axis));
+  DQ_TRY(dq_op_axis_of_input(op, 0, &axis));
   DQ_TRY(read_sizes(op, &given));
   int64_t parts = dq_node_int(op->node, "num_outputs", op->output_count);
   if (parts != op->output_count)
@@ -82,7 +78,7 @@ static dq_status run(dq_op *op) {
   size_t size = dq_dtype_size(input->type);
   int axis;
   given_sizes given;
-  DQ_TRY(read_axis(op, &axis));
+  DQ_TRY(dq_op_axis_of_input(op, 0, &axis));
   DQ_TRY(read_sizes(op, &given));
   int64_t outer = dq_tensor_product(input, 0, axis), at = 0;
   int64_t inner = dq_tensor_product(input, axis + 1, input->rank);
@@ -107,7 +103,7 @@ static dq_status gradient(const dq_gradient *gradient) {
   int64_t starts[DQ_MAX_RANK] = {0};
   dq_value *sum = NULL;
   int axis;
-  DQ_TRY(read_axis(op, &axis));
+  DQ_TRY(dq_op_axis_of_input(op, 0, &axis));
   for (int i = 0; i < op->output_count; i++) {
     dq_value *part = gradient->outputs[i];
     if (part && !(part = dq_gradient_placed(gradient, part, 0, starts, NULL))) return dq_fail_memory(op->error, 0);

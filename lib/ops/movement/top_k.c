@@ -38,16 +38,12 @@ static dq_status read_k(const dq_op *op, int64_t *k, bool *known) {
   return DQ_OK;
 }
 
-static dq_status read_axis(const dq_op *op, int *axis) {
-  return dq_op_axis(op, dq_node_int(op->node, "axis", -1), op->inputs[0]->rank, axis);
-}
-
 static dq_status infer(dq_op *op) {
   const dq_tensor *input = op->inputs[0];
   int axis;
   int64_t k, dims[DQ_MAX_RANK];
   bool known;
-  DQ_TRY(read_axis(op, &axis));
+  DQ_TRY(dq_op_axis_of_input(op, -1, &axis));
   DQ_TRY(read_k(op, &k, &known));
   if (!known) {
     DQ_TRY(dq_op_unknown(op, 0, input->type));
@@ -133,7 +129,7 @@ static dq_status run(dq_op *op) {
   top_k_job job = {.input = input, .values = dq_op_output(op, 0), .indices = dq_op_output(op, 1)};
   int axis;
   bool known;
-  DQ_TRY(read_axis(op, &axis));
+  DQ_TRY(dq_op_axis_of_input(op, -1, &axis));
   DQ_TRY(read_k(op, &job.k, &known));
   job.size = input->dims[axis];
   job.inner = dq_tensor_product(input, axis + 1, input->rank);
@@ -157,7 +153,7 @@ static dq_status emit(dq_emission *to) {
   int axis;
   int64_t k;
   bool known;
-  DQ_TRY(read_axis(op, &axis));
+  DQ_TRY(dq_op_axis_of_input(op, -1, &axis));
   DQ_TRY(read_k(op, &k, &known));
   if (!known || input->type == DQ_F16) return dq_op_fail(op, DQ_UNSUPPORTED, "its k is computed, or its type float16");
   char before[120], after[120], better[120];

@@ -4,12 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "lib/base/order.h"
 #include "lib/ops/table/operator.h"
-
-typedef struct scored {
-  float score;
-  int64_t index;
-} scored;
 
 typedef struct selection {
   const float *boxes, *scores;
@@ -84,21 +80,15 @@ static bool overlap(const selection *s, const float *first, const float *second)
   return area_a > 0 && area_b > 0 && either > 0 && both / either > s->iou_threshold;
 }
 
-static int by_score(const void *left, const void *right) {
-  const scored *a = left, *b = right;
-  if (a->score != b->score) return a->score > b->score ? -1 : 1;
-  return a->index < b->index ? -1 : a->index > b->index;
-}
-
 // Kept boxes of one class of one batch into `kept`; returns how many.
-static int64_t select_class(const selection *s, int64_t batch, int64_t class, scored *candidates, int64_t *kept) {
+static int64_t select_class(const selection *s, int64_t batch, int64_t class, dq_ranked *candidates, int64_t *kept) {
   const float *scores = s->scores + (batch * s->classes + class) * s->count;
   const float *boxes = s->boxes + batch * s->count * 4;
   int64_t found = 0, chosen = 0;
   for (int64_t i = 0; i < s->count; i++)
     if (s->has_score_threshold ? scores[i] > s->score_threshold : scores[i] == scores[i])
-      candidates[found++] = (scored){scores[i], i};
-  qsort(candidates, (size_t)found, sizeof *candidates, by_score);
+      candidates[found++] = (dq_ranked){(double)scores[i], i};
+  qsort(candidates, (size_t)found, sizeof *candidates, dq_compare_ranked);
   for (int64_t i = 0; i < found && chosen < s->most; i++) {
     bool free_of_others = true;
     for (int64_t k = 0; k < chosen && free_of_others; k++)
@@ -114,7 +104,7 @@ static dq_status select_all(const dq_op *op, int64_t *output, int64_t capacity, 
   selection s;
   *total = 0;
   DQ_TRY(read_selection(op, &s));
-  scored *candidates = dq_context_alloc(op->context, (size_t)s.count * sizeof *candidates);
+  dq_ranked *candidates = dq_context_alloc(op->context, (size_t)s.count * sizeof *candidates);
   int64_t *kept = dq_context_alloc(op->context, (size_t)s.count * sizeof *kept);
   bool memory = candidates && kept;
   for (int64_t at = 0; memory && s.most > 0 && at < s.batches * s.classes; at++) {

@@ -1,13 +1,13 @@
 // Conv in float, and FusedConv, which execution copies contain: Conv with an activation at its end, and
 // an operand of the output's shape added behind it, with an activation behind that.
 #include <stdio.h>
-#include <string.h>
 
 #include "lib/kernels/array/array.h"
 #include "lib/ops/common/convolution.h"
 #include "lib/ops/common/prepare.h"
 #include "lib/ops/emit/emit.h"
 #include "lib/ops/gradient/gradient.h"
+#include "lib/text/find_row.h"
 
 enum { INPUT, WEIGHT, BIAS, ADDEND };
 
@@ -28,12 +28,10 @@ static dq_status read_activation(const dq_op *op, const char *what, int kinds, d
   *activation = (dq_activation){.low = dq_node_float(op->node, low, 0.0f),
                                 .high = dq_node_float(op->node, high, 0.0f),
                                 .alpha = dq_node_float(op->node, alpha, 0.01f)};
-  for (int i = 0; i < kinds; i++)
-    if (!strcmp(name, names[i])) {
-      activation->kind = (dq_activation_kind)i;
-      return DQ_OK;
-    }
-  return dq_op_fail(op, DQ_UNSUPPORTED, "activation '%s' is not supported", name);
+  const int found = dq_find_row(name, names, sizeof *names, kinds);
+  if (found < 0) return dq_op_fail(op, DQ_UNSUPPORTED, "activation '%s' is not supported", name);
+  activation->kind = (dq_activation_kind)found;
+  return DQ_OK;
 }
 
 // What FusedConv ends with; Conv has none of it.

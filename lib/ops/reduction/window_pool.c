@@ -281,7 +281,7 @@ static void maximum_plane(void *argument, int64_t plane, int thread) {
 static bool prepare_maximum(pool_job *job, size_t threads, dq_arena *arena, bool *used) {
   enum { MOST_SCRATCH = 1 << 20 }; // padding beyond reason is left to the loops
   const dq_window *w = &job->window;
-  bool bytes = job->type == DQ_U8 || job->type == DQ_I8;
+  bool bytes = dq_dtype_is_8_bit(job->type);
   dq_maximum_function *floats = job->type == DQ_F32   ? dq_maximum_f32(job->cpu)
                                 : job->type == DQ_F16 ? dq_maximum_f16(job->cpu)
                                                       : NULL;

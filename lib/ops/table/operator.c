@@ -7,6 +7,7 @@
 
 #include "lib/base/sizes.h"
 #include "lib/kernels/array/array.h"
+#include "lib/text/find_row.h"
 
 dq_status dq_op_infer(dq_op *op) { return dq_with_label(op->node, op->row->infer(op), op->error); }
 
@@ -395,13 +396,14 @@ dq_status dq_op_axis(const dq_op *op, int64_t axis, int rank, int *result) {
   return DQ_OK;
 }
 
+dq_status dq_op_axis_of_input(const dq_op *op, int64_t missing, int *result) {
+  return dq_op_axis(op, dq_node_int(op->node, "axis", missing), op->inputs[0]->rank, result);
+}
+
 dq_status dq_op_word(const dq_op *op, const char *attribute, const char *const *words, int count, int *index) {
   const char *word = dq_node_string(op->node, attribute, words[0]);
-  for (int i = 0; i < count; i++)
-    if (!strcmp(word, words[i])) {
-      *index = i;
-      return DQ_OK;
-    }
+  *index = dq_find_row(word, words, sizeof *words, count);
+  if (*index >= 0) return DQ_OK;
   return dq_op_fail(op, DQ_BAD_INPUT, "attribute '%s' is '%s', which is none of its %d known words", attribute, word,
                     count);
 }

@@ -195,6 +195,8 @@ struct dq_operator {
 const dq_operator *dq_operator_find(const char *domain, const char *op_type);
 // The flags of a node's row; 0 when there is none.
 unsigned dq_node_flags(const dq_node *node);
+// The rule of quantization of a node's row; DQ_QUANTIZE_NOT when there is none, and for NULL.
+dq_quantization dq_quantization_of(const dq_node *node);
 // How a node of an operator of ai.onnx runs on 8 bits: the integer_form of its row, or the form that follows from the
 // row's rule of quantization; DQ_FORM_NONE for all other nodes.
 dq_integer_form dq_integer_form_of(const dq_node *node);
@@ -269,6 +271,8 @@ dq_status dq_op_axes(const dq_op *op, const char *attribute, int i, int64_t *val
 
 // Stores `axis`, or axis + rank where it is negative, in *result. DQ_BAD_INPUT: axis is not in [-rank, rank).
 dq_status dq_op_axis(const dq_op *op, int64_t axis, int rank, int *result);
+// The same for the attribute "axis" of the node, `missing` where it has none, among the dimensions of input 0.
+dq_status dq_op_axis_of_input(const dq_op *op, int64_t missing, int *result);
 
 // Stores the index of the text of an attribute among words[count] in *index; 0 when the node does not have the
 // attribute. DQ_BAD_INPUT: the text is none of the words.

@@ -18,6 +18,11 @@ unsigned dq_node_flags(const dq_node *node) {
   return row ? row->flags : 0;
 }
 
+dq_quantization dq_quantization_of(const dq_node *node) {
+  const dq_operator *row = node ? dq_operator_find(node->domain, node->op_type) : NULL;
+  return row ? row->quantization : DQ_QUANTIZE_NOT;
+}
+
 static const dq_operator *onnx_row(const dq_node *node) {
   const dq_operator *row = node ? dq_operator_find(node->domain, node->op_type) : NULL;
   return row && !row->domain ? row : NULL;

@@ -7,10 +7,6 @@
 
 #include "lib/render/text.h"
 
-static const char *label_of(const dq_node *node) {
-  return node->name[0] || !node->outputs[0] ? node->name : node->outputs[0]->name;
-}
-
 // ---- Cost ----
 
 static const dq_chart_layout mac_layout = {"Multiply-accumulates by precision",
@@ -65,8 +61,8 @@ void dq_chart_comparison(dq_report *report, const dq_layer_comparison *compariso
   dq_chart *chart = dq_report_chart(report, &sqnr_layout);
   for (int i = 0; i < comparison->layer_count; i++) {
     const dq_layer_pair *pair = &comparison->layers[i];
-    if (!pair->comparison.values || !dq_report_shows(filter, label_of(pair->reference->producer))) continue;
-    dq_chart_add(chart, label_of(pair->reference->producer), dq_comparison_sqnr(&pair->comparison), NAN);
+    if (!pair->comparison.values || !dq_report_shows(filter, dq_node_name(pair->reference->producer))) continue;
+    dq_chart_add(chart, dq_node_name(pair->reference->producer), dq_comparison_sqnr(&pair->comparison), NAN);
     if (pair->comparison.nonfinite) dq_chart_mark(chart, DQ_MARK_BAD);
   }
 }
@@ -100,12 +96,12 @@ void dq_chart_audit(dq_report *report, const dq_audit_report *audit, const dq_re
   dq_chart_line(bits, 16, "16 bits");
   for (int i = 0; i < audit->layer_count; i++) {
     const dq_audit_layer *layer = &audit->layers[i];
-    if (layer->reason || !dq_report_shows(filter, label_of(layer->node))) continue;
+    if (layer->reason || !dq_report_shows(filter, dq_node_name(layer->node))) continue;
     double pairs = share_of(layer, DQ_AUDIT_PAIR);
-    dq_chart_add(overflow, label_of(layer->node), pairs, share_of(layer, DQ_AUDIT_SUM16));
+    dq_chart_add(overflow, dq_node_name(layer->node), pairs, share_of(layer, DQ_AUDIT_SUM16));
     if (pairs > 0) dq_chart_mark(overflow, DQ_MARK_BAD);
     double seen = dq_audit_bits(layer->lowest, layer->highest);
-    dq_chart_add(bits, label_of(layer->node), layer->pictures ? seen : (double)NAN,
+    dq_chart_add(bits, dq_node_name(layer->node), layer->pictures ? seen : (double)NAN,
                  dq_audit_bits(layer->worst.lowest, layer->worst.highest));
   }
 }

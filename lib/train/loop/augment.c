@@ -59,12 +59,9 @@ bool dq_picture_layout_of(const dq_tensor *input, dq_picture_layout *layout) {
   return true;
 }
 
-static double uniform(dq_random *random, double low, double high) {
-  return low + (high - low) * (double)dq_random_float(random);
-}
-
 static void change_colour(float *picture, int64_t elements, double strength, dq_random *random) {
-  const double factor = uniform(random, 1 - strength, 1 + strength), shift = uniform(random, -strength, strength);
+  const double factor = dq_random_between(random, 1 - strength, 1 + strength);
+  const double shift = dq_random_between(random, -strength, strength);
   double sum = 0, squares = 0;
   for (int64_t i = 0; i < elements; i++) sum += (double)picture[i];
   const double mean = sum / (double)elements;
