@@ -68,12 +68,23 @@ function normal(file, body,   i, n, words, word, result, seen, numbers) {
   return result
 }
 
+# The line with each string as a word in upper-case letters.
+function as_words(line,   result, string) {
+  while (match(line, /"([^"\\]|\\.)*"/)) {
+    string = toupper(substr(line, RSTART + 1, RLENGTH - 2))
+    gsub(/[^A-Z0-9]/, "_", string)
+    result = result substr(line, 1, RSTART - 1) "S_" string
+    line = substr(line, RSTART + RLENGTH)
+  }
+  return result line
+}
+
 FNR == 1 { text = head = "" }
 { sub(/(^| +)\/\/.*/, "") }
 text == "" && /^# *define / { split($0, words, /[^A-Za-z0-9_]+/); own(words[3]) }
 text == "" && /^([# {}]|$)/ { next }
 {
-  text = text (text == "" ? "" : " ") $0
+  text = text (text == "" ? "" : " ") as_words($0)
   gsub(/"([^"\\]|\\.)*"/, "\"\"") # what follows looks at the line, and strings hold braces
 }
 !head && !/\{/ && /([;)\\]|^)$/ {

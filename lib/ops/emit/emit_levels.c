@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "lib/kernels/reference/function.h"
 #include "lib/ops/emit/emit.h"
 
 // WORD: bits of a mantissa that the product leaves out. TOGETHER: elements of a round.
@@ -18,18 +19,12 @@ typedef struct levels {
   int shift, top; // top: the exponent of first[count - 1], plus WORD
 } levels;
 
-static float value_of(uint32_t bits) {
-  float value;
-  memcpy(&value, &bits, sizeof value);
-  return value;
-}
-
 static void find_first(levels *l, float scale) {
   for (int i = 0; i < l->count; i++) {
     uint32_t below = 0, at = infinity_bits; // level(below) < i + 1 <= level(at)
     while (below + 1 < at) {
       uint32_t middle = below + (at - below) / 2;
-      if (rintf(value_of(middle) / scale) >= (float)(i + 1)) at = middle;
+      if (rintf(dq_bits_float(middle) / scale) >= (float)(i + 1)) at = middle;
       else below = middle;
     }
     l->first[i] = at;
