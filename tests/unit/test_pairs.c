@@ -455,8 +455,12 @@ static void deep_sums_are_kept_in_int32(void **state) {
   dq_value *weight = dq_graph_add_constant(it->graph, "w", w);
   dq_node *product = network_node(it, "MatMul", network_value(it, "x"), weight, NULL, network_value(it, "y"));
   float least[2] = {0, 0};
-  const dq_product_weight wanted = {
-      .node = product, .axis = 1, .least = least, .input = {1, 0, DQ_U8}, .accumulator.rule = DQ_ACCUMULATE_INT32};
+  const dq_product_weight wanted = {.type = &dq_weight_type_int8,
+                                    .node = product,
+                                    .axis = 1,
+                                    .least = least,
+                                    .input = {1, 0, DQ_U8},
+                                    .accumulator.rule = DQ_ACCUMULATE_INT32};
   dq_quantized_weight result;
   dq_weight_sums sums;
   dq_error error;
