@@ -162,7 +162,7 @@ const dq_option dq_data_rows[] = {
      .group = "Data",
      DATA(limit),
      .needs = "data",
-     .help = "use the first N pictures only"},
+     .help = "use the first N pictures only; of class folders N that are spread over all of them"},
     {.name = "preset",
      .type = DQ_OPTION_STRING,
      .value = "NAME",
@@ -335,5 +335,6 @@ const dq_exit_meaning dq_exit_meanings[] = {
     {4, "an input is valid but not supported"},
     {5, "the system said no: memory, disk, permission"},
     {130, "interrupted"},
+    {141, "standard output was a pipe that its reader closed"},
     {0, NULL},
 };

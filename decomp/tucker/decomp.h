@@ -21,6 +21,8 @@ typedef struct dq_tucker_analysis dq_tucker_analysis;
 dq_tucker_analysis *dq_tucker_analysis_new(void);
 void dq_tucker_analysis_free(dq_tucker_analysis *analysis); // NULL is allowed
 
+// An option that changes what a search tries belongs into the key of its trials as well
+// (decomp/search/tucker_search.c).
 typedef struct dq_tucker_options {
   dq_rank_rule rule;
   double parameter; // of the rule, in (0, 1] ([0, 1] for vbmf)

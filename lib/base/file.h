@@ -40,7 +40,7 @@ typedef struct dq_output {
   char *temporary; // path of the unfinished file, in the folder of the target
   int lock;        // descriptor that holds the lock until the file has its name
   bool named;      // `temporary` exists
-  bool registered; // dq_output_remove_all removes and frees `temporary`
+  bool registered; // dq_output_remove_all removes the file `temporary`, whose name it frees nowhere
 } dq_output;
 
 // Opens an unfinished file for `path`; "-" is standard output. A symbolic link stays, and the file that it points to is
