@@ -86,7 +86,6 @@ static dq_status set_labelled(dq_int8_task *task, dq_error *error) {
 
 static dq_status convert(work *w, dq_error *error) {
   dq_graph *answer;
-  DQ_TRY(set_labelled(&w->task, error));
   DQ_TRY(dq_int8_task_convert(&answer, &w->model->int8, &w->task, error));
   return dq_api_replace(w->model, answer, error);
 }
@@ -114,6 +113,7 @@ static dq_status int8(work *w, const dq_model_int8_options *options, dq_error *e
   w->task.asked = asked_of(&w->given);
   w->task.eval = w->given.eval ? w->given.eval->data : NULL;
   DQ_TRY(dq_int8_task_check(&w->task.asked, w->task.data != NULL, error));
+  DQ_TRY(set_labelled(&w->task, error));
   const dq_graph *file = w->model->graph;
   DQ_TRY(prepare(w, error));
   dq_status status = quantize(w, file, error);

@@ -40,7 +40,8 @@ static dq_status remember(dq_int8_job *job) {
   const dq_data *data = job->pictures.data;
   const char *preprocess = data ? dq_data_preprocess_text(data) : job->in->options->table->preprocess;
   dq_calibration_table *table = &job->report->table;
-  DQ_TRY(dq_lower_opset(job->graph, job->in->context, job->error));
+  const dq_status lowered = dq_lower_opset(job->graph, job->in->context, job->error);
+  if (lowered != DQ_OK) return dq_origin_discard(job->origin), lowered;
   DQ_TRY(dq_origin_finish(job->origin, job->graph, job->in->context, job->error));
   if (!(table->preprocess = dq_arena_strdup(job->graph->arena, preprocess))) return dq_fail_memory(job->error, 0);
   DQ_TRY(dq_origin_set_sizes(job->graph, &job->in->options->shapes, job->in->context, job->error));

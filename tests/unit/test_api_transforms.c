@@ -215,6 +215,26 @@ static void int8_refused(void **state) {
   dq_dataset_close(dataset);
 }
 
+// Pictures without labels are refused before anything changes: the model is converted afterwards.
+static void int8_with_unlabelled_eval(void **state) {
+  (void)state;
+  char path[] = "/tmp/test_api_XXXXXX", spec[80];
+  close(mkstemp(path));
+  put_npy(path, "<f4", "2, 3, 8, 8", 2 * 3 * 8 * 8 * 4, 0);
+  snprintf(spec, sizeof spec, "npy:%s", path);
+  dq_dataset *dataset = api_pictures("synth:shapes,size=8,count=8"), *unlabelled = api_pictures(spec);
+  dq_model_int8_options options;
+  dq_model_int8_defaults(&options, sizeof options);
+  options.max_drop = 1, options.eval = unlabelled;
+  dq_model *model = api_load();
+  api_expect(dq_model_int8(model, dataset, &options, NULL, &api_failure), DQ_CODE_BAD_INPUT, "eval have no labels");
+  options.max_drop = -1, options.eval = NULL;
+  assert_int_equal(dq_model_int8(model, dataset, &options, NULL, &api_failure), DQ_CODE_OK);
+  dq_model_free(model);
+  dq_dataset_close(unlabelled), dq_dataset_close(dataset);
+  unlink(path);
+}
+
 // No layer may change an answer: what stays in float is said, and the model can be used, transformed and freed as any
 // other.
 static void int8_of_bounded_loss(void **state) {
@@ -460,6 +480,7 @@ int main(void) {
                                      cmocka_unit_test(int8_by_table),
                                      cmocka_unit_test(adaptive_rounding),
                                      cmocka_unit_test(int8_refused),
+                                     cmocka_unit_test(int8_with_unlabelled_eval),
                                      cmocka_unit_test(int8_of_bounded_loss),
                                      cmocka_unit_test(decomposed),
                                      cmocka_unit_test(decomposed_without_sizes),
