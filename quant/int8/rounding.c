@@ -83,9 +83,12 @@ static dq_block_rule rule_of(const dq_int8_job *job, const dq_rounding_layer *la
   dq_parameters input;
   if (!known) return none;
   if (asked == DQ_ACCUMULATE_PAIRS && known->pairs_safe) return pairs;
-  if (asked == DQ_ACCUMULATE_INT16 && known->int16_block && input_of(layer->node, &input))
-    return dq_int16_rule(&input, dq_min_i64(layer->taps.depth, DQ_SHORTEST_BLOCK));
-  return none;
+  if (asked != DQ_ACCUMULATE_INT16 || !known->int16_block || !input_of(layer->node, &input)) return none;
+  // The shortest blocks lie inside of longer ones, whose sums then hold theirs, only where these are a multiple of them
+  // or all of the sum.
+  const int64_t depth = layer->taps.depth, longest = known->int16_block,
+                shortest = dq_min_i64(depth, DQ_SHORTEST_BLOCK);
+  return dq_int16_rule(&input, longest == depth || longest % shortest == 0 ? shortest : longest);
 }
 
 // ---- One layer ----
