@@ -105,6 +105,7 @@ static bool is_half(const char *reason) { return reason == by_half; }
 static const char *left_in_float(const dq_int8_job *job, const dq_node *node) {
   const dq_int8_options *options = job->in->options;
   const dq_layer_precision *given = dq_precision_find(&job->in->precisions, node);
+  _Static_assert(DQ_PRECISIONS == 3, "a layer that is neither float16 nor float32 is in 8 bits");
   if (given && given->precision == DQ_PRECISION_FP16) return by_half;
   if (given && given->precision == DQ_PRECISION_FP32) return by_float[options->precision_found];
   return is_excluded(options, node) ? "excluded" : NULL;

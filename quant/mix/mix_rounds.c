@@ -58,7 +58,8 @@ static dq_status time_pairs(dq_mix_search_state *search, pair_batch *b) {
 // networks of many units a few forms are there at a time, each time with float32. *once: the seconds of float32.
 static dq_status time_all_pairs(dq_mix_search_state *search, double *once) {
   enum { FLOAT32 = FORMS - 1, UNIFORM = DQ_PRECISIONS };
-  static const int others[] = {1, 2, 3, 5, 6, 7};
+  static const int others[] = {1, 2, 3, 5, 6, 7}; // pairs of two precisions
+  _Static_assert(DQ_PRECISIONS == 3, "the pairs are those of three precisions");
   const bool many = dq_mix_has_many_units(&search->report->network);
   const int all = DQ_COUNT(others), each = many ? DQ_MIX_FEW_FORMS : all;
   dq_status status = DQ_OK;

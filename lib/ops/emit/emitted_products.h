@@ -49,7 +49,6 @@ static void T_NAME(const T_WEIGHT *w, const T_DATA *x, const int32_t length, con
   int32_t i = 0;
 #if DQ_PAIRS
   __m256i t0 = _mm256_setzero_si256(), t1 = t0, t2 = t0, t3 = t0;
-  __m128i t;
   for (; i + 16 <= length; i += 16) {
     const __m256i a = DQ_SIXTEEN_T_WEIGHT(w + i);
     t0 = _mm256_add_epi32(t0, _mm256_madd_epi16(a, DQ_SIXTEEN_T_DATA(x + i)));
@@ -58,7 +57,7 @@ static void T_NAME(const T_WEIGHT *w, const T_DATA *x, const int32_t length, con
     t3 = _mm256_add_epi32(t3, _mm256_madd_epi16(a, DQ_SIXTEEN_T_DATA(x3 + i)));
   }
   t0 = _mm256_hadd_epi32(_mm256_hadd_epi32(t0, t1), _mm256_hadd_epi32(t2, t3));
-  t = _mm_add_epi32(_mm256_castsi256_si128(t0), _mm256_extracti128_si256(t0, 1));
+  const __m128i t = _mm_add_epi32(_mm256_castsi256_si128(t0), _mm256_extracti128_si256(t0, 1));
   s0 += _mm_extract_epi32(t, 0);
   s1 += _mm_extract_epi32(t, 1);
   s2 += _mm_extract_epi32(t, 2);

@@ -46,10 +46,10 @@ DERIVATIVE(HardSigmoid, DQ_GRAIN, "alpha", 0.2, NULL, 0, y > 0 && y < 1 ? a * x 
 DERIVATIVE(Softplus, DQ_GRAIN_FUNCTION, NULL, 0, NULL, 0, x / (1 + DQ_EXP(-y)))
 DERIVATIVE(Abs, DQ_GRAIN, NULL, 0, NULL, 0, y > 0 ? x : y < 0 ? -x : 0)
 
-static dq_value *named(const dq_gradient *gradient, const char *suffix, dq_value *value, const char *attribute,
+static dq_value *named(const dq_gradient *gradient, const char *function, dq_value *value, const char *attribute,
                        double parameter) {
   char name[64];
-  snprintf(name, sizeof name, "dq.%s%s", gradient->op->row->name, suffix);
+  snprintf(name, sizeof name, "dq.%sGrad", function);
   dq_value *inputs[] = {gradient->outputs[0], value};
   dq_node *node = dq_gradient_node(gradient, name, 2, inputs, 1);
   if (attribute) node = dq_gradient_float(gradient, node, attribute, parameter);
@@ -59,7 +59,7 @@ static dq_value *named(const dq_gradient *gradient, const char *suffix, dq_value
 // The attribute "alpha" is the only one that derivatives share with their functions.
 static dq_value *derivative(const dq_gradient *gradient, dq_value *value) {
   const dq_attribute *alpha = dq_node_attribute(gradient->op->node, "alpha");
-  return named(gradient, "Grad", value, alpha ? "alpha" : NULL, alpha ? (double)alpha->f : 0);
+  return named(gradient, gradient->op->row->name, value, alpha ? "alpha" : NULL, alpha ? (double)alpha->f : 0);
 }
 
 dq_status dq_gradient_by_input(const dq_gradient *gradient) {
@@ -104,7 +104,7 @@ dq_status dq_gradient_slope(const dq_gradient *gradient) {
   dq_slope slope = gradient->op->row->slope(gradient->op->node);
   if (slope.input != DQ_NO_INPUT) return many_slopes(gradient, slope.input);
   dq_value *sign = slope.every > 0 ? dq_gradient_output(gradient, 0) : dq_gradient_input(gradient, 0);
-  return dq_gradient_set(gradient, 0, named(gradient, "Grad", sign, "alpha", (double)slope.every));
+  return dq_gradient_set(gradient, 0, named(gradient, "LeakyRelu", sign, "alpha", (double)slope.every));
 }
 
 // ---- Arithmetic of two operands that broadcast ----
