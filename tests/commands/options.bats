@@ -167,7 +167,7 @@ threads 3 | ../small.onnx --duration 20ms -v | 0 Workers:                       
 seed 5 | ../small.onnx --duration 20ms | elsewhere multi.bats
 cpu-mask c | ../small.onnx --duration 20ms -v | 0 instruction sets: c
 memory 1 | ../small.onnx --duration 20ms | 5 memory
-progress bar | ../small.onnx --duration 1000s | 0 running
+progress bar | ../small.onnx --duration 20000s | 0 running
 color always | ../nan.onnx --duration 20ms | 5 [31m
 verbose - | ../small.onnx --duration 20ms | 0 of memory
 quiet - | ../half.onnx --duration 20ms --accumulate fp16 --cpu-mask c | differs err
