@@ -6,13 +6,11 @@
 #include "cmd/shared/verdict_check.h"
 #include "cmd/shared/write_model.h"
 #include "lib/document/origin.h"
-#include "lib/document/stored_preset.h"
 #include "lib/render/report.h"
 #include "lib/report/report_amp.h"
 #include "lib/report/report_verdict.h"
-#include "quant/amp/amp.h"
-#include "quant/amp/amp_check.h"
 #include "quant/int8/hook_spec.h"
+#include "quant/search/amp_task.h"
 
 typedef struct amp_options {
   dq_common_options common;
@@ -182,86 +180,54 @@ static const dq_option rows[] = {
 enum { GUARD_ON, GUARD_OFF }; // in the order of the choices
 enum { ROUNDING_BALANCED, ROUNDING_NEAREST };
 
-static dq_status read_settings(const amp_options *options, const dq_graph *graph, dq_arena *arena,
-                               dq_amp_options *settings, dq_error *error) {
-  settings->half_io = options->half_io;
-  settings->nearest = options->rounding == ROUNDING_NEAREST;
-  settings->unguarded = options->guard == GUARD_OFF;
-  if (options->policy) {
-    dq_policy *policy = DQ_NEW(arena, dq_policy);
-    if (!policy) return dq_fail_memory(error, 0);
-    DQ_TRY(dq_policy_load(policy, options->policy, arena, error));
-    settings->policy = policy;
-  }
-  DQ_TRY(dq_split_names(&options->allow, arena, &settings->allow, &settings->allow_count, error));
-  DQ_TRY(dq_split_names(&options->follow, arena, &settings->follow, &settings->follow_count, error));
-  DQ_TRY(dq_split_names(&options->deny, arena, &settings->deny, &settings->deny_count, error));
-  settings->deny_nodes = options->deny_nodes.items;
-  settings->deny_node_count = options->deny_nodes.count;
-  return dq_read_shapes(&options->shapes, graph, 1, arena, &settings->shapes, error);
-}
-
 // What a run needs beside the command line.
 typedef struct work {
   const amp_options *options;
-  dq_graph *graph, *original; // converted in place; the model as it was
-  dq_data *data;              // of --check; NULL: none
+  dq_graph *original, *graph; // the model as it was; converted
   dq_data *pictures;          // of --retrain builtin; NULL: none
-  dq_amp_options settings;
-  bool preprocessed; // settings.input_max is what the preprocessing of pictures gives
-  dq_amp_report report;
-  dq_amp_range *ranges; // of --check
-  int range_count;
+  dq_amp_task task;
   dq_verdict verdict;
-  dq_arena *arena;
   const dq_context *context;
 } work;
 
-// The magnitude that inputs may reach: as --input-max tells, else by the preprocessing of pictures, else 255.
-static dq_status read_reach(work *w, dq_error *error) {
+static dq_status read_request(work *w, dq_error *error) {
   const amp_options *options = w->options;
-  const dq_data_arguments *pictures = &options->check;
-  w->settings.input_max = options->input_max;
-  if (dq_option_given(options, "input-max")) return DQ_OK;
-  double reach;
-  DQ_TRY(dq_input_reach(&reach, w->original, w->data, pictures->preset, pictures->preprocess, w->context, error));
-  if (reach > 0) w->settings.input_max = reach;
-  w->preprocessed = reach > 0;
-  return DQ_OK;
+  dq_amp_request *asked = &w->task.asked;
+  dq_amp_options *amp = &asked->amp;
+  dq_arena *arena = w->task.arena;
+  amp->half_io = options->half_io;
+  amp->nearest = options->rounding == ROUNDING_NEAREST;
+  amp->unguarded = options->guard == GUARD_OFF;
+  if (dq_option_given(options, "input-max")) amp->input_max = options->input_max;
+  amp->deny_nodes = options->deny_nodes.items, amp->deny_node_count = options->deny_nodes.count;
+  asked->policy = options->policy;
+  asked->preset = options->check.preset, asked->preprocess = options->check.preprocess;
+  asked->shapes = options->shapes.items, asked->shape_count = options->shapes.count;
+  DQ_TRY(dq_split_names(&options->allow, arena, &amp->allow, &amp->allow_count, error));
+  DQ_TRY(dq_split_names(&options->follow, arena, &amp->follow, &amp->follow_count, error));
+  DQ_TRY(dq_split_names(&options->deny, arena, &amp->deny, &amp->deny_count, error));
+  return dq_amp_task_read(&w->task, error);
 }
 
 static void note_guarded(const work *w) {
-  if (w->report.guarded && !dq_option_given(w->options, "input-max"))
+  const dq_amp_task *task = &w->task;
+  const int guarded = task->report.guarded;
+  if (guarded && !dq_option_given(w->options, "input-max"))
     dq_message(w->context, DQ_NOTE,
                "%s: the guard keeps %d node%s in float32, as inputs may reach %.4g%s; %s--input-max says how far yours "
                "reach",
-               w->options->common.operands[0], w->report.guarded, w->report.guarded == 1 ? "" : "s",
-               w->settings.input_max, w->preprocessed ? " by the preprocessing" : "",
-               w->preprocessed ? "" : "--preset or ");
-}
-
-// Looks at the values of the model as it was.
-static dq_status check_data(work *w, dq_error *error) {
-  if (!w->data) return DQ_OK;
-  dq_status status = dq_amp_check(w->original, &w->report, &w->settings.shapes, w->data, w->arena, &w->ranges,
-                                  &w->range_count, w->context, error);
-  return status == DQ_OK ? DQ_OK : dq_error_prefix(error, status, "%s", w->options->common.operands[0]);
+               w->options->common.operands[0], guarded, guarded == 1 ? "" : "s", task->settings.input_max,
+               task->preprocessed ? " by the preprocessing" : "", task->preprocessed ? "" : "--preset or ");
 }
 
 // Compares the outputs of the model that stands in the file with those of the original.
 static dq_status judge(work *w, dq_error *error) {
-  const dq_evaluator_options judged = {.graph = w->original,
-                                       .shapes = &w->settings.shapes,
-                                       .data = w->data,
-                                       .pictures = DQ_VERDICT_FEW_SAMPLES,
-                                       .noise_largest = w->settings.input_max};
   dq_graph *retrained = NULL;
-  if (w->report.nothing_to_do) return DQ_OK;
-  if (w->options->retrain) DQ_TRY(dq_model_open(&retrained, w->options->output.output, w->context, error));
+  if (w->options->retrain && !w->task.report.nothing_to_do)
+    DQ_TRY(dq_model_open(&retrained, w->options->output.output, w->context, error));
   // Epochs of builtin are chosen on the pictures of --check.
   const dq_verdict_data kind = w->pictures ? DQ_VERDICT_FITTED_PICTURES : DQ_VERDICT_OTHER_PICTURES;
-  dq_status status =
-      dq_verdict_conclude(&w->verdict, kind, retrained ? retrained : w->graph, &judged, w->context, w->arena, error);
+  dq_status status = dq_amp_task_judge(&w->verdict, retrained ? retrained : w->graph, kind, &w->task, error);
   dq_graph_free(retrained);
   if (status == DQ_OK)
     dq_verdict_warn(&w->verdict, "Nodes stay in float32 with --deny-node; --explain lists the nodes.", w->context);
@@ -271,18 +237,19 @@ static dq_status judge(work *w, dq_error *error) {
 static dq_status report_all(const work *w, dq_error *error) {
   const amp_options *options = w->options;
   const dq_report_options *files = &options->report;
+  const dq_amp_task *task = &w->task;
   const dq_report_amp_options shown = {
       .nodes = options->explain || files->json || files->csv || files->html,
       .guarded = options->guard == GUARD_ON,
       .half_products = (w->context->cpu & (DQ_CPU_AVX512FP16 | DQ_CPU_FP16)) != 0,
-      .ranges = w->ranges,
-      .range_count = w->range_count,
-      .pictures = w->data ? dq_data_count(w->data) : 0,
+      .ranges = task->ranges,
+      .range_count = task->range_count,
+      .pictures = task->data ? dq_data_count(task->data) : 0,
   };
   char title[512];
   snprintf(title, sizeof title, "float16 conversion of %s", options->common.operands[0]);
   dq_report *report = dq_report_new("dq-amp", 1, title);
-  dq_report_amp(report, &w->report, &shown);
+  dq_report_amp(report, &task->report, &shown);
   dq_report_verdict(report, &w->verdict);
   dq_status status = dq_command_report(&options->common, report, error);
   dq_report_free(report);
@@ -291,16 +258,17 @@ static dq_status report_all(const work *w, dq_error *error) {
 
 static dq_status retrain(const work *w, dq_error *error) {
   const amp_options *options = w->options;
-  if (!options->retrain || w->report.nothing_to_do) return DQ_OK;
+  const dq_amp_task *task = &w->task;
+  if (!options->retrain || task->report.nothing_to_do) return DQ_OK;
   dq_retrain_options hook = {.command = options->retrain,
                              .original = options->common.operands[0],
                              .data = options->data,
                              .time_limit = options->time_limit,
-                             .shapes = &w->settings.shapes};
-  dq_builtin builtin = dq_builtin_of(w->original, w->pictures, w->data, DQ_BUILTIN_HALF, &hook, w->context);
+                             .shapes = &task->settings.shapes};
+  dq_builtin builtin = dq_builtin_of(w->original, w->pictures, task->data, DQ_BUILTIN_HALF, &hook, w->context);
   DQ_TRY(dq_hook_builtin(&hook, &builtin, "--check", error));
-  DQ_TRY(dq_amp_spec(&w->report, w->arena, &hook.spec, error));
-  DQ_TRY(dq_retrain_nodes(w->graph, w->arena, &hook.nodes, &hook.node_count, error));
+  DQ_TRY(dq_amp_spec(&task->report, task->arena, &hook.spec, error));
+  DQ_TRY(dq_retrain_nodes(w->graph, task->arena, &hook.nodes, &hook.node_count, error));
   return dq_hook_run(w->graph, options->output.output, &hook, "the converted model", w->context, error);
 }
 
@@ -309,28 +277,28 @@ static dq_status finish(work *w, dq_error *error) {
   const dq_verdict_bounds bounds = dq_verdict_bounds_given(w->options, &w->options->bounds);
   const char *model = w->options->common.operands[0];
   dq_error reason = {0};
-  DQ_TRY(check_data(w, error));
+  dq_status status = dq_amp_task_observe(&w->task, error);
+  if (status != DQ_OK) return dq_error_prefix(error, status, "%s", model);
   dq_status hook = retrain(w, &reason);
   if (hook == DQ_OK || hook == DQ_CONDITION) {
     DQ_TRY(judge(w, error));
     DQ_TRY(report_all(w, error));
   }
   if (hook != DQ_OK) return *error = reason, hook;
-  dq_status overflow = dq_amp_check_overflow(w->ranges, w->range_count, error);
-  if (overflow != DQ_OK) return dq_error_prefix(error, overflow, "%s", model);
-  return w->report.nothing_to_do ? DQ_OK : dq_verdict_check(&w->verdict, &bounds, w->options->output.output, error);
+  status = dq_amp_check_overflow(w->task.ranges, w->task.range_count, error);
+  if (status != DQ_OK) return dq_error_prefix(error, status, "%s", model);
+  if (w->task.report.nothing_to_do) return DQ_OK;
+  return dq_verdict_check(&w->verdict, &bounds, w->options->output.output, error);
 }
 
 static dq_status convert(work *w, dq_error *error) {
-  const amp_options *options = w->options;
-  const char *model = options->common.operands[0], *path = options->output.output;
-  DQ_TRY(read_settings(options, w->graph, w->arena, &w->settings, error));
-  DQ_TRY(dq_complete_shapes(&w->settings.shapes, w->graph, w->data, w->arena, error));
-  DQ_TRY(read_reach(w, error));
-  dq_status status = dq_amp_apply(w->graph, &w->settings, &w->report, w->context, error);
+  const char *model = w->options->common.operands[0], *path = w->options->output.output;
+  DQ_TRY(read_request(w, error));
+  dq_status status = dq_amp_task_convert(&w->graph, &w->task, error);
   if (status != DQ_OK) return dq_error_prefix(error, status, "%s", model);
   DQ_TRY(dq_write_model(w->original, w->graph, path, w->context, error));
-  if (w->report.nothing_to_do) dq_message(w->context, DQ_NOTE, "%s: nothing to do, no node becomes float16", model);
+  if (w->task.report.nothing_to_do)
+    dq_message(w->context, DQ_NOTE, "%s: nothing to do, no node becomes float16", model);
   note_guarded(w);
   return finish(w, error);
 }
@@ -347,28 +315,26 @@ static dq_status check(const void *parsed, dq_error *error) {
 static dq_status open_all(work *w, dq_error *error) {
   const amp_options *options = w->options;
   dq_data_arguments checked = options->check, trained;
-  DQ_TRY(dq_model_open(&w->graph, options->common.operands[0], w->context, error));
-  w->original = dq_graph_copy(w->graph);
-  w->arena = dq_context_arena(w->context);
-  if (!w->original || !w->arena) return dq_fail_memory(error, 0);
-  dq_recall_preset(&checked, w->graph, w->context);
+  DQ_TRY(dq_model_open(&w->original, options->common.operands[0], w->context, error));
+  w->task.graph = w->original;
+  dq_recall_preset(&checked, w->original, w->context);
   trained = checked;
   trained.data = options->data, trained.limit = 0;
-  if (checked.data) DQ_TRY(dq_open_data(&w->data, &checked, options->common.seed, w->context, error));
+  if (checked.data) DQ_TRY(dq_open_data(&w->task.data, &checked, options->common.seed, w->context, error));
   if (!options->retrain || !dq_is_builtin(options->retrain)) return DQ_OK;
   return dq_open_data(&w->pictures, &trained, options->common.seed, w->context, error);
 }
 
 static dq_status run(const void *parsed, const dq_context *context, dq_error *error) {
   const amp_options *options = parsed;
-  work w = {.options = options, .context = context};
-  dq_status status = open_all(&w, error);
+  work w = {.options = options, .context = context, .task = {.context = context, .arena = dq_context_arena(context)}};
+  dq_status status = w.task.arena ? open_all(&w, error) : dq_fail_memory(error, 0);
   if (status == DQ_OK) status = convert(&w, error);
-  dq_data_free(w.data);
+  dq_data_free(w.task.data);
   dq_data_free(w.pictures);
-  dq_arena_free(w.arena);
-  dq_graph_free(w.original);
+  dq_arena_free(w.task.arena);
   dq_graph_free(w.graph);
+  dq_graph_free(w.original);
   return status;
 }
 

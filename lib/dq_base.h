@@ -121,8 +121,8 @@ dq_code dq_model_load_bytes(dq_model **model, dq_engine *engine, const void *byt
                             dq_failure *failure);
 // Writes the model to `path` ("-": standard output) and, of a regular file, loads the result again as a check. The file
 // appears under its name when it is complete; it may be the file that the model was loaded from. Weights go to
-// PATH.data where the file would pass 2 GB. The same model gives the same bytes. DQ_CODE_USAGE: a transform of the
-// model failed; DQ_CODE_SYSTEM: the file cannot be written.
+// PATH.data where the file would pass 2 GB. The same model gives the same bytes. DQ_CODE_SYSTEM: the file cannot be
+// written.
 dq_code dq_model_save(const dq_model *model, const char *path, dq_failure *failure);
 void dq_model_free(dq_model *model);
 
@@ -131,8 +131,9 @@ int dq_model_input_count(const dq_model *model);
 // The name of input `index` of these, in the order of the model; the text belongs to the model. NULL: no such input.
 const char *dq_model_input_name(const dq_model *model, int index);
 
-// Transforms (dq_model_amp, dq_model_int8, dq_model_tucker) change the model in place. No network may be open on the
-// model (DQ_CODE_USAGE). Free a model after a failed transform: every later call on it may return DQ_CODE_USAGE.
+// Transforms (dq_model_amp, dq_model_int8, dq_model_mix, dq_model_tucker, dq_model_train) change the model in place. No
+// network may be open on the model (DQ_CODE_USAGE). A transform that fails leaves the model as it was, without rows;
+// comments at the transforms say when one that returns DQ_CODE_CONDITION has changed the model.
 //
 // The functions whose names end in _at fill a row on one node, layer or value of the last call that made such rows, and
 // return 1. `index` counts from 0. They return 0 and leave the row unchanged when there is no row `index`, or when

@@ -14,7 +14,6 @@ static dq_status open_dataset(dq_dataset *dataset, const char *spec, const dq_da
   dq_dataset_options settings = {0};
   const dq_context *context = &dataset->engine->context;
   DQ_TRY(dq_api_read_options(&settings, sizeof settings, options, error));
-  if (settings.model) DQ_TRY(dq_api_check_model(settings.model, error));
   dq_data_options wanted = {.spec = spec,
                             .labels = settings.labels,
                             .preset = settings.preset,

@@ -4,8 +4,7 @@
 #define DQ_API_INTERNAL_H
 
 #include "datasets/datasets.h"
-#include "decomp/tucker/decomp.h"
-#include "decomp/tucker/tucker_split.h"
+#include "decomp/search/tucker_task.h"
 #include "lib/base/context.h"
 #include "lib/dq.h"
 #include "lib/eval/layers.h"
@@ -43,18 +42,18 @@ typedef enum dq_transform {
   DQ_TRANSFORM_TRAIN
 } dq_transform;
 
-// A graph that a transform replaced by another one, which reads its weights.
-typedef struct dq_replaced_graph {
-  dq_graph *graph; // owned
-  struct dq_replaced_graph *next;
-} dq_replaced_graph;
+// Graphs of a transform that later ones read weights of, and reports name nodes of. A graph stands in front of the one
+// that it is a copy of.
+typedef struct dq_kept_graphs {
+  dq_graph *graphs[2]; // owned; NULL: none
+  struct dq_kept_graphs *next;
+} dq_kept_graphs;
 
 struct dq_model {
   dq_engine *engine;
   dq_graph *graph;
-  dq_replaced_graph *replaced; // owned; NULL: none
-  int networks;                // open on it
-  bool broken;                 // a transform failed half way
+  dq_kept_graphs *kept; // owned; NULL: none
+  int networks;         // open on it
   dq_transform last;
   union { // of the last transform
     dq_amp_report amp;
@@ -121,11 +120,6 @@ int dq_api_count(const char *const *names);
 dq_status dq_api_shapes(const char *const *texts, const dq_graph *const *graphs, int graph_count, int64_t batch,
                         dq_arena *arena, dq_shape_request *request, dq_error *error);
 
-// Checks *batch, a value of options, and sets it to 1 where the model fixes its batch (dq_settle_batch, whose statuses
-// it returns). `data` may be NULL. DQ_USAGE: *batch is out of its range.
-dq_status dq_api_batch(int64_t *batch, const dq_model *model, const dq_shape_request *shapes, dq_data *data,
-                       dq_error *error);
-
 // Converts options of a network (NULL: the defaults) to those of a session, *settings, and stores their batch in
 // *batch. *settings points into the arena. DQ_USAGE: an option is not valid, or a transform of the model failed.
 dq_status dq_api_session(dq_session_options *settings, int64_t *batch, const dq_model *model,
@@ -137,39 +131,21 @@ int dq_api_array(const dq_tensor *tensor, const char *name, dq_array *array);
 // dq_verdict_check of what a transform made of the model.
 dq_status dq_api_check_verdict(const dq_verdict *verdict, const dq_verdict_bounds *bounds, dq_error *error);
 
-// DQ_USAGE: a transform of the model failed, so that it can only be freed.
-dq_status dq_api_check_model(const dq_model *model, dq_error *error);
 // Frees everything that was computed about the model (cost, comparison, ranges, tuning), and forgets its last
 // transform.
 void dq_api_forget(dq_model *model);
 
-// Begins a transform: calls dq_api_forget. DQ_USAGE: the size of `facts` is not set, an earlier transform failed, or a
-// network is open on the model.
+// Begins a transform: calls dq_api_forget. DQ_USAGE: the size of `facts` is not set, or a network is open on the model.
 dq_status dq_api_begin(dq_model *model, const void *facts, dq_error *error);
-// Ends a transform that gave `status`: marks the model as transformed, or as one that can only be freed.
-dq_status dq_api_end(dq_model *model, dq_transform transform, dq_status status, dq_error *error);
-// Makes `answer`, the graph that a search found, the graph of the model. The model owns `answer` from here on. The
-// graph that it replaces stays until the model is freed, because `answer` reads its weights. DQ_SYSTEM: there is no
-// memory; `answer` has then been freed, and the model keeps its graph.
-dq_status dq_api_replace(dq_model *model, dq_graph *answer, dq_error *error);
-// Takes the last dq_api_replace back, when `status` is a failure; returns `status`.
-dq_status dq_api_undo(dq_model *model, dq_status status);
+// Ends a transform: where something changed, `answer` becomes the graph of the model. `base` is what the answer is a
+// copy of; NULL: the graph of the model. The model owns both from here on, also where nothing changed, as the report on
+// the transform names nodes of the answer. DQ_SYSTEM: there is no memory; both have then been freed, and the model is
+// as it was.
+dq_status dq_api_take(dq_model *model, dq_transform transform, dq_graph *base, dq_graph *answer, bool changed,
+                      dq_error *error);
 
-// A decomposition that was asked for.
-typedef struct dq_api_tucker_job {
-  // A copy of the caller's options, with defaults for the fields that the caller's struct does not have; a search reads
-  // max_drop, eval, task, decode and time_limit here.
-  dq_model_tucker_options given;
-  dq_tucker_options settings;
-  dq_shape_request request; // shapes, completed from the data
-  dq_tucker_split split;    // of given.data, unless nothing is fitted or given.eval has the pictures for the verdict
-} dq_api_tucker_job;
-
-// Converts the public options of a decomposition (NULL: the defaults, which lack a rule) to those of dq_tucker_apply.
-// job->settings points into the arena, to the caller's data and into *job, which stays where it is. The model does not
-// change. The caller closes job->split, also after a failure. DQ_USAGE: the options are invalid or contradict each
-// other; also statuses of dq_complete_shapes, dq_api_batch and dq_ranks_load.
-dq_status dq_api_tucker(dq_api_tucker_job *job, const dq_model *model, const dq_model_tucker_options *options,
-                        dq_arena *arena, dq_error *error);
+// Makes the public options of a decomposition (NULL: the defaults, which lack a rule) the request of a task, and their
+// data sets its data. DQ_USAGE: the options are invalid or contradict each other.
+dq_status dq_api_tucker(dq_tucker_task *task, const dq_model_tucker_options *options, dq_error *error);
 
 #endif

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "lib/api/api_internal.h"
-#include "lib/session/batch.h"
 #include "version.h"
 
 _Static_assert(DQ_CODE_CONDITION == (int)DQ_CONDITION && DQ_CODE_USAGE == (int)DQ_USAGE &&
@@ -65,13 +64,6 @@ dq_status dq_api_shapes(const char *const *texts, const dq_graph *const *graphs,
                         dq_arena *arena, dq_shape_request *request, dq_error *error) {
   *request = (dq_shape_request){.batch = batch};
   return dq_input_shapes_read(request, texts, dq_api_count(texts), graphs, graph_count, arena, error);
-}
-
-dq_status dq_api_batch(int64_t *batch, const dq_model *model, const dq_shape_request *shapes, dq_data *data,
-                       dq_error *error) {
-  if (*batch < 0 || *batch > 65536)
-    return dq_fail(error, DQ_USAGE, "batch is %lld, expected 0 to 65536", (long long)*batch);
-  return dq_settle_batch(batch, model->graph, shapes, data, &model->engine->context, error);
 }
 
 // ---- Engine ----

@@ -47,7 +47,6 @@ dq_code dq_model_accuracy(dq_model *model, dq_dataset *dataset, const dq_model_a
   dq_arena *arena = NULL;
   dq_status status = DQ_ENTER(&call, {"model", model}, {"dataset", dataset});
   if (status == DQ_OK) status = dq_api_check_facts(facts, &call.error);
-  if (status == DQ_OK) status = dq_api_check_model(model, &call.error);
   if (status == DQ_OK && !(arena = dq_context_arena(&model->engine->context))) status = dq_fail_memory(&call.error, 0);
   if (status == DQ_OK) status = measure(model, dataset, options, arena, &result, &call.error);
   dq_arena_free(arena);
@@ -77,8 +76,6 @@ static dq_status keep_comparison(dq_model *model, const dq_model *reference, dq_
                                  const dq_model_compare_options *options, dq_error *error) {
   dq_arena_free(model->comparison_arena);
   model->comparison_arena = NULL;
-  DQ_TRY(dq_api_check_model(model, error));
-  DQ_TRY(dq_api_check_model(reference, error));
   dq_arena *arena = dq_context_arena(&model->engine->context);
   if (!arena) return dq_fail_memory(error, 0);
   dq_status status = compare(model, reference, dataset, options, arena, error);

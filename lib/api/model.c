@@ -7,11 +7,6 @@
 #include "lib/onnx/onnx.h"
 #include "lib/document/origin.h"
 
-dq_status dq_api_check_model(const dq_model *model, dq_error *error) {
-  if (!model->broken) return DQ_OK;
-  return dq_fail(error, DQ_USAGE, "a transform of the model failed before; free the model and load it again");
-}
-
 void dq_api_forget(dq_model *model) {
   dq_arena_free(model->tune_arena);
   model->tune_arena = NULL;
@@ -69,7 +64,6 @@ dq_code dq_model_load_bytes(dq_model **model, dq_engine *engine, const void *byt
 }
 
 static dq_status save(const dq_model *model, const char *path, dq_error *error) {
-  DQ_TRY(dq_api_check_model(model, error));
   DQ_TRY(dq_onnx_save(model->graph, path, error));
   struct stat info; // what a pipe or device took cannot be read again
   if (!strcmp(path, "-") || (!stat(path, &info) && !S_ISREG(info.st_mode))) return DQ_OK;
@@ -90,9 +84,9 @@ void dq_model_free(dq_model *model) {
   if (!model) return;
   dq_api_forget(model);
   dq_graph_free(model->graph);
-  for (dq_replaced_graph *next, *at = model->replaced; at; at = next) {
+  for (dq_kept_graphs *next, *at = model->kept; at; at = next) {
     next = at->next;
-    dq_graph_free(at->graph);
+    for (int i = 0; i < DQ_COUNT(at->graphs); i++) dq_graph_free(at->graphs[i]);
     free(at);
   }
   free(model);
@@ -128,7 +122,6 @@ static void give_cost(const dq_model *model, dq_model_cost_facts *facts) {
 
 static dq_status analyse(dq_model *model, const char *const *shapes, dq_model_cost_facts *facts, dq_error *error) {
   DQ_TRY(dq_api_check_facts(facts, error));
-  DQ_TRY(dq_api_check_model(model, error));
   dq_arena_free(model->cost_arena);
   model->cost_arena = NULL;
   dq_arena *arena = dq_context_arena(&model->engine->context);

@@ -32,7 +32,6 @@ static dq_status tune(dq_model *model, const dq_model_tune_options *options, dq_
 static dq_status tune_anew(dq_model *model, const dq_model_tune_options *options, dq_error *error) {
   dq_arena_free(model->tune_arena);
   model->tune_arena = NULL;
-  DQ_TRY(dq_api_check_model(model, error));
   const dq_status status = tune(model, options, error);
   if (status == DQ_OK) return DQ_OK;
   dq_arena_free(model->tune_arena);

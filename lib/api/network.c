@@ -26,7 +26,6 @@ dq_status dq_api_session(dq_session_options *settings, int64_t *batch, const dq_
                          const dq_network_options *options, dq_arena *arena, dq_error *error) {
   dq_network_options given = network_defaults;
   DQ_TRY(dq_api_read_options(&given, sizeof given, options, error));
-  DQ_TRY(dq_api_check_model(model, error));
   if (given.batch < 1 || given.batch > 65536)
     return dq_fail(error, DQ_USAGE, "batch is %" PRId64 ", expected 1 to 65536", given.batch);
   *settings = (dq_session_options){.plain = given.plain != 0};

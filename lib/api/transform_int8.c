@@ -84,41 +84,34 @@ static dq_status set_labelled(dq_int8_task *task, dq_error *error) {
   return DQ_OK;
 }
 
-static dq_status convert(work *w, dq_error *error) {
-  dq_graph *answer;
-  DQ_TRY(dq_int8_task_convert(&answer, &w->model->int8, &w->task, error));
-  return dq_api_replace(w->model, answer, error);
-}
-
-// Settings for the model, which becomes float32; after a failure it is what it was.
-static dq_status prepare(work *w, dq_error *error) {
-  dq_graph *wide = NULL;
-  DQ_TRY(dq_int8_widen(&wide, w->model->graph, w->task.context, error));
-  DQ_TRY(dq_api_replace(w->model, wide, error));
-  w->task.graph = wide;
-  return dq_api_undo(w->model, dq_int8_task_read(&w->task, error));
-}
-
-// Quantizes the model, which is `file` in float32; it is `file` again when nothing can be quantized.
-static dq_status quantize(work *w, const dq_graph *file, dq_error *error) {
-  DQ_TRY(convert(w, error));
-  if (dq_int8_is_changed(&w->model->int8)) return DQ_OK;
-  dq_graph *same = dq_graph_copy(file);
-  return same ? dq_api_replace(w->model, same, error) : dq_fail_memory(error, 0);
+// Quantizes w->task.graph, and writes the files that options name. *answer is NULL after a failure.
+static dq_status convert(work *w, dq_graph **answer, dq_error *error) {
+  dq_int8_report *report = &w->model->int8;
+  DQ_TRY(dq_int8_task_read(&w->task, error));
+  DQ_TRY(dq_int8_task_convert(answer, report, &w->task, error));
+  dq_status status = dq_int8_files_write(&w->task.files, report, w->task.arena, error);
+  if (status == DQ_OK) return DQ_OK;
+  dq_graph_free(*answer);
+  *answer = NULL;
+  return status;
 }
 
 static dq_status int8(work *w, const dq_model_int8_options *options, dq_error *error) {
+  dq_model *model = w->model;
+  dq_graph *wide = NULL, *answer = NULL;
   w->given = int8_defaults;
   DQ_TRY(dq_api_read_options(&w->given, sizeof w->given, options, error));
   w->task.asked = asked_of(&w->given);
   w->task.eval = w->given.eval ? w->given.eval->data : NULL;
   DQ_TRY(dq_int8_task_check(&w->task.asked, w->task.data != NULL, error));
   DQ_TRY(set_labelled(&w->task, error));
-  const dq_graph *file = w->model->graph;
-  DQ_TRY(prepare(w, error));
-  dq_status status = quantize(w, file, error);
-  DQ_TRY(dq_api_end(w->model, DQ_TRANSFORM_INT8, status, error));
-  return dq_int8_files_write(&w->task.files, &w->model->int8, w->task.arena, error);
+  DQ_TRY(dq_int8_widen(&wide, model->graph, w->task.context, error));
+  w->task.graph = wide;
+  dq_status status = convert(w, &answer, error);
+  if (status == DQ_OK)
+    return dq_api_take(model, DQ_TRANSFORM_INT8, wide, answer, dq_int8_is_changed(&model->int8), error);
+  dq_graph_free(wide);
+  return status;
 }
 
 // What dq-int8 ends with 1 for.

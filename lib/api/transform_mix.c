@@ -67,12 +67,14 @@ static dq_status mix(work *w, const dq_model_mix_options *options, dq_error *err
   w->task.eval = w->given.eval ? w->given.eval->data : NULL;
   DQ_TRY(dq_mix_task_check(&w->task.asked, error));
   DQ_TRY(dq_int8_widen(&wide, model->graph, w->task.context, error));
-  DQ_TRY(dq_api_replace(model, wide, error));
   w->task.graph = wide;
-  DQ_TRY(dq_api_undo(model, search(w, &answer, error)));
-  DQ_TRY(dq_api_replace(model, answer, error));
+  dq_status status = search(w, &answer, error);
+  if (status != DQ_OK) {
+    dq_graph_free(wide);
+    return status;
+  }
   model->int8 = report->int8;
-  return dq_api_end(model, DQ_TRANSFORM_INT8, DQ_OK, error);
+  return dq_api_take(model, DQ_TRANSFORM_INT8, wide, answer, true, error);
 }
 
 static dq_status check_bounds(const dq_mix_report *report, dq_error *error) {

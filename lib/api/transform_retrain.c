@@ -24,15 +24,17 @@ static dq_status retrain_weights(const dq_model *model, const char *path, dq_ret
 
 static dq_status retrain_steps(const dq_model *model, const char *path, const dq_retrain_options *hook,
                                const dq_model_retrain_options *options, dq_arena *arena, dq_error *error) {
-  dq_api_tucker_job job;
+  dq_tucker_task task = {.graph = model->graph, .arena = arena, .context = &model->engine->context};
   if (model->last != DQ_TRANSFORM_TUCKER)
     return dq_fail(error, DQ_USAGE, "every is given, but the last transform was no decomposition");
   if (!options->tucker)
     return dq_fail(error, DQ_USAGE, "every is given without tucker, the options of the decomposition");
-  dq_status status = dq_api_tucker(&job, model, options->tucker, arena, error);
+  DQ_TRY(dq_api_tucker(&task, options->tucker, error));
+  dq_status status = dq_tucker_task_split(&task, error);
+  if (status == DQ_OK) status = dq_tucker_task_read(&task, error);
   if (status == DQ_OK)
-    status = dq_tucker_retrain_steps(&model->tucker, path, hook, &job.settings, options->every, error);
-  dq_tucker_split_close(&job.split);
+    status = dq_tucker_retrain_steps(&model->tucker, path, hook, &task.settings, options->every, error);
+  dq_tucker_task_close(&task);
   return status;
 }
 
@@ -87,7 +89,6 @@ dq_code dq_model_retrain(const dq_model *model, const char *path, const dq_model
   dq_call call;
   dq_arena *arena = NULL;
   dq_status status = DQ_ENTER(&call, {"model", model}, {"path", path});
-  if (status == DQ_OK) status = dq_api_check_model(model, &call.error);
   if (status == DQ_OK && !(arena = dq_context_arena(&model->engine->context))) status = dq_fail_memory(&call.error, 0);
   if (status == DQ_OK) status = retrain(model, path, options, arena, &call.error);
   dq_arena_free(arena);

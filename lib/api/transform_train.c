@@ -19,7 +19,6 @@ static dq_status check(const dq_model *model, const dq_model_train_options *give
     return dq_fail(error, DQ_USAGE, "the option %s is missing", given->data ? "validation" : "data");
   if (given->teacher == model) return dq_fail(error, DQ_USAGE, "the teacher is the model itself; load the file twice");
   if (given->resume && !given->checkpoint) return dq_fail(error, DQ_USAGE, "resume is given without checkpoint");
-  if (given->teacher) DQ_TRY(dq_api_check_model(given->teacher, error));
   DQ_TRY(check_range("epochs", (double)given->epochs, 1, 1e6, error));
   DQ_TRY(check_range("batch", (double)given->batch, 1, 65536, error));
   DQ_TRY(check_range("rate", given->rate, 1e-12, 1e6, error));
@@ -61,17 +60,25 @@ static dq_trainer_options settings_of(const dq_model_train_options *given) {
       .time_limit = given->time_limit};
 }
 
-// The table of epochs lives in an arena of the model.
-static dq_status train(dq_model *model, const dq_model_train_options *options, dq_error *error) {
+// Trains a copy, which becomes the model where the training was worth it; *trained is the status of the training. The
+// table of epochs lives in an arena of the model.
+static dq_status train(dq_model *model, const dq_model_train_options *options, dq_status *trained, dq_error *error) {
   dq_model_train_options given = train_defaults;
   DQ_TRY(dq_api_read_options(&given, sizeof given, options, error));
   DQ_TRY(check(model, &given, error));
-  if (!(model->training_arena = dq_context_arena(&model->engine->context))) return dq_fail_memory(error, 0);
+  const dq_context *context = &model->engine->context;
+  if (!(model->training_arena = dq_context_arena(context))) return dq_fail_memory(error, 0);
   dq_trainer_options settings = settings_of(&given);
   if (given.augment) DQ_TRY(dq_augmentation_parse(&settings.augmentation, given.augment, error));
   DQ_TRY(dq_api_shapes(given.shapes, (const dq_graph *const[]){model->graph}, 1, 0, model->training_arena,
                        &settings.training.shapes, error));
-  return dq_train(model->graph, &settings, &model->trained, model->training_arena, &model->engine->context, error);
+  dq_graph *answer = dq_graph_copy(model->graph);
+  if (!answer) return dq_fail_memory(error, 0);
+  *trained = dq_train(answer, &settings, &model->trained, model->training_arena, context, error);
+  if (*trained == DQ_OK || *trained == DQ_CONDITION)
+    return dq_api_take(model, DQ_TRANSFORM_TRAIN, NULL, answer, true, error);
+  dq_graph_free(answer);
+  return *trained;
 }
 
 static void give_facts(const dq_model *model, dq_model_train_facts *facts) {
@@ -89,18 +96,15 @@ static void give_facts(const dq_model *model, dq_model_train_facts *facts) {
   dq_api_copy_results(facts, &known, sizeof known);
 }
 
-// Only the last writing changes the model, so that one whose training failed before is as it was.
 dq_code dq_model_train(dq_model *model, const dq_model_train_options *options, dq_model_train_facts *facts,
                        dq_failure *failure) {
   dq_call call;
-  dq_status status = DQ_ENTER(&call, {"model", model});
+  dq_status trained = DQ_OK, status = DQ_ENTER(&call, {"model", model});
   if (status == DQ_OK) status = dq_api_begin(model, facts, &call.error);
-  if (status == DQ_OK) status = train(model, options, &call.error);
-  const bool done = status == DQ_OK || status == DQ_CONDITION;
-  if (done) {
-    const dq_status end = dq_api_end(model, DQ_TRANSFORM_TRAIN, DQ_OK, &call.error);
-    if (end != DQ_OK) status = end;
+  if (status == DQ_OK) status = train(model, options, &trained, &call.error);
+  if (status == DQ_OK) {
     give_facts(model, facts);
+    status = trained; // its reason stands in the error
   }
   return dq_api_leave(&call, status, failure);
 }

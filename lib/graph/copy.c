@@ -43,9 +43,17 @@ static bool copy_node(dq_graph *copy, const dq_node *node) {
   return own->attributes != NULL;
 }
 
-static bool fill_copy(dq_graph *copy, const dq_graph *graph) {
+// Initializers in the order of the file, which dq_origin_hash tells apart: values may have another one.
+static bool copy_initialized(dq_graph *copy, const dq_graph *graph) {
   for (int i = 0; i < graph->value_count; i++)
     if (!copy_value(copy, graph->values[i])) return false;
+  for (int i = 0; i < graph->initializer_count; i++)
+    copy->initializers[i] = copy->values[graph->initializers[i]->index];
+  return true;
+}
+
+static bool fill_copy(dq_graph *copy, const dq_graph *graph) {
+  if (!copy_initialized(copy, graph)) return false;
   for (int i = 0; graph->has_replacements && i < graph->value_count; i++)
     if (graph->values[i]->replacement)
       copy->values[i]->replacement = copy->values[graph->values[i]->replacement->index];
@@ -74,7 +82,7 @@ dq_graph *dq_graph_copy(const dq_graph *graph) {
   copy->name = graph->name;
   copy->ir_version = graph->ir_version;
   copy->document = graph->document; // which frees it
-  if (fill_copy(copy, graph) && dq_graph_index(copy, true, NULL) == DQ_OK) return copy;
+  if (fill_copy(copy, graph) && dq_graph_index(copy, false, NULL) == DQ_OK) return copy;
   dq_graph_free(copy);
   return NULL;
 }

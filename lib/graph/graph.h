@@ -148,8 +148,9 @@ struct dq_graph {
 dq_graph *dq_graph_new(dq_budget *budget);
 void dq_graph_free(dq_graph *graph); // NULL is allowed
 
-// A copy with nodes, values and declarations of its own. The elements of tensors and the document are shared with the
-// original, which must outlive the copy. NULL when there is no memory.
+// A copy with nodes, values and declarations of its own, in the order of the original, so that both have the same
+// dq_origin_hash. The elements of tensors and the document are shared with the original, which must outlive the copy.
+// NULL when there is no memory.
 dq_graph *dq_graph_copy(const dq_graph *graph);
 
 // ---- Values ----

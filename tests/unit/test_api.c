@@ -288,22 +288,51 @@ static void engines_of_several_threads(void **state) {
   rmdir(folder);
 }
 
-// A transform that fails half way leaves a model that is good for nothing, and says so.
-static void broken(void **state) {
-  (void)state;
-  char path[4096];
-  snprintf(path, sizeof path, "%.*s/nan_weight.onnx", (int)(strrchr(api_small, '/') - api_small), api_small);
-  dq_model *model;
-  if (access(path, R_OK)) skip();
-  assert_int_equal(dq_model_load(&model, api_engine, path, &api_failure), DQ_CODE_OK);
-  dq_model_tucker_options options;
-  dq_model_tucker_defaults(&options, sizeof options);
-  options.energy = 0.9;
-  api_expect(dq_model_tucker(model, &options, NULL, &api_failure), DQ_CODE_BAD_INPUT, "conv2.weight");
-  api_expect(dq_model_save(model, "/nowhere/x", &api_failure), DQ_CODE_USAGE, "free the model");
-  api_expect(dq_model_cost(model, NULL, NULL, &api_failure), DQ_CODE_USAGE, "free the model");
-  dq_model_free(model);
+// Transforms that fail after work was done: a weight is NaN, no node has a name, there are too few pictures for a
+// batch, a table cannot be written.
+static void fail_to_transform(dq_model *small, dq_model *nan_weight) {
+  dq_dataset *pictures = api_pictures("synth:shapes,size=8,count=3");
+  dq_model_tucker_options tucker;
+  dq_model_tucker_defaults(&tucker, sizeof tucker);
+  tucker.energy = 0.9;
+  api_expect(dq_model_tucker(nan_weight, &tucker, NULL, &api_failure), DQ_CODE_BAD_INPUT, "conv2.weight");
+  dq_model_amp_options amp;
+  dq_model_amp_defaults(&amp, sizeof amp);
+  amp.deny_nodes = (const char *const[]){"nobody", NULL};
+  api_expect(dq_model_amp(small, &amp, NULL, &api_failure), DQ_CODE_USAGE, "nobody");
+  dq_model_train_options training;
+  dq_model_train_defaults(&training, sizeof training);
+  training.data = training.validation = pictures;
+  api_expect(dq_model_train(small, &training, NULL, &api_failure), DQ_CODE_BAD_INPUT, "64 pictures");
+  dq_model_int8_options int8;
+  dq_model_int8_defaults(&int8, sizeof int8);
+  int8.save_table = "/nowhere/table";
+  api_expect(dq_model_int8(small, pictures, &int8, NULL, &api_failure), DQ_CODE_SYSTEM, "/nowhere/table");
+  dq_dataset_close(pictures);
 }
+
+// A transform that fails leaves the model as it was, and no rows.
+static void failed_transforms(void **state) {
+  (void)state;
+  char folder[] = "/tmp/test_api_XXXXXX", path[4096], files[4][64];
+  snprintf(path, sizeof path, "%.*s/nan_weight.onnx", (int)(strrchr(api_small, '/') - api_small), api_small);
+  dq_model *models[2] = {api_load(), NULL};
+  assert_non_null(mkdtemp(folder));
+  assert_int_equal(dq_model_load(&models[1], api_engine, path, &api_failure), DQ_CODE_OK);
+  for (int i = 0; i < 4; i++) {
+    snprintf(files[i], sizeof files[i], "%s/%d.onnx", folder, i);
+    if (i == 2) fail_to_transform(models[0], models[1]);
+    assert_int_equal(dq_model_save(models[i % 2], files[i], &api_failure), DQ_CODE_OK);
+  }
+  for (int i = 0; i < 2; i++) {
+    api_assert_same_files(files[i], files[i + 2]);
+    assert_false(dq_model_int8_at(models[i], 0, NULL) || dq_model_tucker_at(models[i], 0, NULL));
+    dq_model_free(models[i]);
+  }
+  for (int i = 0; i < 4; i++) unlink(files[i]);
+  rmdir(folder);
+}
+
 // A size that no struct can have is one that nobody set.
 static void sizes_that_are_none(void **state) {
   (void)state;
@@ -344,6 +373,6 @@ int main(void) {
                                      cmocka_unit_test(outputs_of_unknown_shape),
                                      cmocka_unit_test(stopped_by_another_thread),
                                      cmocka_unit_test(engines_of_several_threads),
-                                     cmocka_unit_test(broken)};
+                                     cmocka_unit_test(failed_transforms)};
   return cmocka_run_group_tests(tests, api_enter, api_leave);
 }
