@@ -17,6 +17,9 @@ WARNINGS := -Wall -Wextra -Wshadow -Wconversion $(if $(WERROR),-Werror)
 WARNINGS += $(if $(findstring clang,$(shell $(CC) --version)),-Wno-unknown-pragmas -Wno-enum-float-conversion)
 OWN_FLAGS := -std=c17 -D_GNU_SOURCE $(WARNINGS) -ffp-contract=off -fno-math-errno -ffunction-sections -fdata-sections \
   -pthread -I. -I$(B)/generated
+# Objects serve the static and the shared library: only what the public headers declare is visible outside of the latter.
+SHARED_FLAGS := -fPIC -fvisibility=hidden
+OWN_FLAGS += $(SHARED_FLAGS)
 # -fno-trapping-math lets loops with comparisons vectorise; no program here reads the exception flags.
 OWN_FLAGS += -fno-trapping-math
 # The commands divide work among processes where Debian's Open MPI is there to build with; MPI= builds without. What
@@ -64,7 +67,7 @@ Q := $(if $(V),,@)
 say = $(if $(V),,@printf '%-4s %s\n' $(1) $@)
 
 .PHONY: all
-all: $(COMMANDS) $(MPI_MODULE)
+all: $(COMMANDS) $(MPI_MODULE) $(B)/libdq.so
 .DELETE_ON_ERROR:
 
 $(SCHEMA).c: /usr/include/onnx/onnx.proto
@@ -74,7 +77,7 @@ $(SCHEMA).c: /usr/include/onnx/onnx.proto
 # The C is protoc's, not ours: its warnings are not for us to mend.
 $(SCHEMA).o: $(SCHEMA).c
 	$(call say,CC)
-	$(Q)$(CC) $(CFLAGS) $(SANITIZE) -w -ffunction-sections -fdata-sections -c -o $@ $<
+	$(Q)$(CC) $(CFLAGS) $(SANITIZE) -w $(SHARED_FLAGS) -ffunction-sections -fdata-sections -c -o $@ $<
 
 $(filter $(B)/lib/onnx/%,$(OBJECTS)): | $(SCHEMA).c
 $(B)/%.o: %.c
@@ -119,6 +122,18 @@ $(B)/lib/wisdom/machine.o: $(B)/generated/kernels_hash.h
 $(B)/libdq.a: $(OBJECTS) $(SCHEMA).o
 	$(call say,AR)
 	$(Q)rm -f $@ && ar rcs $@ $^
+
+# The shared library: libdq.so.MAJOR is its name for programs that were linked with it. Before version 1.0 a minor
+# version may change what is visible, and the name has both numbers.
+ABI := $(word 1,$(subst ., ,$(VERSION)))$(if $(filter 0.%,$(VERSION)),.$(word 2,$(subst ., ,$(VERSION))))
+$(B)/libdq.so.$(VERSION): $(OBJECTS) $(SCHEMA).o lib/api/libdq.map
+	$(call say,LINK)
+	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -shared -Wl,-soname,libdq.so.$(ABI) -Wl,--version-script=lib/api/libdq.map \
+	  $(if $(SANITIZE),,-Wl,-z,defs) -Wl,-z,relro -o $@ $(filter %.o,$^) $(LIBRARIES)
+$(B)/libdq.so.$(ABI): $(B)/libdq.so.$(VERSION)
+	@ln -sf $(<F) $@
+$(B)/libdq.so: $(B)/libdq.so.$(ABI)
+	@ln -sf $(<F) $@
 
 # The rows of the commands that there are, changed only when a command comes or goes.
 VERB_ROWS := $(patsubst %,'DQ_VERB(%)',$(subst -,_,$(VERBS)))

@@ -59,6 +59,8 @@ check() {
   library ompi-c libopenmpi-dev
   have mpirun || need mpirun openmpi-bin
   library cmocka libcmocka-dev
+  # A program in C++ that uses the library.
+  have g++ || need g++ g++
   have protoc-c || need protoc-c protobuf-c-compiler
   [ -f /usr/include/onnx/onnx.proto ] || need /usr/include/onnx/onnx.proto libonnx-dev
   have bats || need bats bats

@@ -22,15 +22,14 @@ $(B)/complete/zsh/_%: $(B)/%
 $(B)/complete/fish/%.fish: $(B)/%
 	@mkdir -p $(@D)
 	$< --help-complete=fish >$@
-# Written anew each time: it holds PREFIX. There is no shared libdq, so whoever links with it names these libraries:
-# they stand in Libs, and --libs links with --static and without. In Libs.private or Requires.private they would be
-# missing from plain --libs, and --static would bring the private libraries of those, down to gfortran's.
+# Written anew each time: it holds PREFIX. The shared library names the libraries that it needs by itself; whoever links
+# with libdq.a finds them by --static. Requires.private would bring the private libraries of those too.
 .PHONY: $(B)/dq.pc
 $(B)/dq.pc:
 	@mkdir -p $(@D)
 	printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/$(LIBDIR)' 'includedir=$${prefix}/include' '' \
 	  'Name: dq' 'Description: compression of convolutional networks, ONNX in and ONNX out' \
-	  'Version: $(VERSION)' 'Libs: -L$${libdir} -ldq $(strip $(LIBRARIES))' \
+	  'Version: $(VERSION)' 'Libs: -L$${libdir} -ldq' 'Libs.private: $(strip $(LIBRARIES))' \
 	  'Cflags: -I$${includedir}' >$@
 
 .PHONY: man completions install uninstall help deps
@@ -51,13 +50,14 @@ ZSH_FOLDER := share/zsh/site-functions
 FISH_FOLDER := share/fish/vendor_completions.d
 # What is installed, for uninstall: the same names from the same variables.
 HEADERS := lib/dq.h $(wildcard lib/dq_*.h)
-INSTALLED := $(COMMANDS:$(B)/%=bin/%) $(MPI_MODULE:$(B)/%=lib/dq/%) $(LIBDIR)/libdq.a $(LIBDIR)/pkgconfig/dq.pc $(HEADERS:lib/%=include/%) \
+SHARED_NAMES := libdq.so.$(VERSION) libdq.so.$(ABI) libdq.so # the library and two links to it
+INSTALLED := $(COMMANDS:$(B)/%=bin/%) $(MPI_MODULE:$(B)/%=lib/dq/%) $(LIBDIR)/libdq.a $(SHARED_NAMES:%=$(LIBDIR)/%) $(LIBDIR)/pkgconfig/dq.pc $(HEADERS:lib/%=include/%) \
   $(MAN_PAGES:$(B)/man/%=share/man/man1/%) $(COMMANDS:$(B)/%=$(BASH_FOLDER)/%) $(COMMANDS:$(B)/%=$(ZSH_FOLDER)/_%) \
   $(COMMANDS:$(B)/%=$(FISH_FOLDER)/%.fish) $(DOCUMENTS:%=share/doc/dq/%)
 INSTALLED_FOLDERS := $(MPI_MODULE:$(B)/%.so=lib/dq) $(addprefix share/doc/dq/docs/guide/images/,cortex-a53 cortex-m4) share/doc/dq/docs/guide/images \
   share/doc/dq/docs/guide share/doc/dq/docs/experiments share/doc/dq/docs share/doc/dq
 
-install: $(COMMANDS) $(MPI_MODULE) $(MAN_PAGES) $(COMPLETIONS) $(B)/libdq.a $(B)/dq.pc ## DESTDIR= PREFIX=/usr/local LIBDIR=lib STRIP=strip
+install: $(COMMANDS) $(MPI_MODULE) $(MAN_PAGES) $(COMPLETIONS) $(B)/libdq.a $(B)/libdq.so $(B)/dq.pc ## DESTDIR= PREFIX=/usr/local LIBDIR=lib STRIP=strip
 	$(INSTALL) -d $(patsubst %,"$(TREE)/%",$(sort $(dir $(INSTALLED))))
 	$(INSTALL) -m 755 $(B)/dq "$(TREE)/bin"
 	$(STRIP) "$(TREE)/bin/dq"
@@ -65,6 +65,9 @@ install: $(COMMANDS) $(MPI_MODULE) $(MAN_PAGES) $(COMPLETIONS) $(B)/libdq.a $(B)
 	$(if $(MPI_MODULE),$(INSTALL) -m 644 $(MPI_MODULE) "$(TREE)/lib/dq" && $(STRIP) "$(TREE)/lib/dq/dq-mpi.so")
 	$(INSTALL) -m 644 $(B)/libdq.a "$(TREE)/$(LIBDIR)"
 	$(STRIP) --strip-unneeded -R .comment -R .eh_frame "$(TREE)/$(LIBDIR)/libdq.a"
+	$(INSTALL) -m 644 $(B)/libdq.so.$(VERSION) "$(TREE)/$(LIBDIR)"
+	$(STRIP) --strip-unneeded "$(TREE)/$(LIBDIR)/libdq.so.$(VERSION)"
+	ln -sf libdq.so.$(VERSION) "$(TREE)/$(LIBDIR)/libdq.so.$(ABI)" && ln -sf libdq.so.$(ABI) "$(TREE)/$(LIBDIR)/libdq.so"
 	$(INSTALL) -m 644 $(B)/dq.pc "$(TREE)/$(LIBDIR)/pkgconfig"
 	$(INSTALL) -m 644 $(HEADERS) "$(TREE)/include"
 	$(INSTALL) -m 644 $(MAN_PAGES) "$(TREE)/share/man/man1"
@@ -73,6 +76,7 @@ install: $(COMMANDS) $(MPI_MODULE) $(MAN_PAGES) $(COMPLETIONS) $(B)/libdq.a $(B)
 	$(INSTALL) -m 644 $(filter $(B)/complete/fish/%,$(COMPLETIONS)) "$(TREE)/$(FISH_FOLDER)"
 	for file in $(DOCUMENTS); do mode=644; [ ! -x "$$file" ] || mode=755; \
 	  $(INSTALL) -m $$mode "$$file" "$(TREE)/share/doc/dq/$$file" || exit; done
+	[ -n '$(DESTDIR)' ] || ldconfig 2>/dev/null || :
 
 uninstall: ## removes what install put there
 	[ ! -d "$(TREE)" ] || { cd "$(TREE)" && rm -f $(INSTALLED) && \

@@ -7,6 +7,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 // Conversion to float16 of the nodes that gain much and lose little accuracy (Conv, Gemm, MatMul), and of those between
 // them. Each operator has a category: ALLOW (float16), DENY (float32) or FOLLOW (whatever casts fewer bytes).
@@ -75,6 +76,7 @@ dq_code dq_model_amp(dq_model *model, const dq_model_amp_options *options, dq_mo
 int dq_model_amp_at(const dq_model *model, int index, dq_model_amp_row *row);
 int dq_model_amp_range_at(const dq_model *model, int index, dq_model_amp_range *range);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -8,6 +8,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 // Version of the library, such as "0.2.0".
 const char *dq_version(void);
@@ -139,6 +140,7 @@ const char *dq_model_input_name(const dq_model *model, int index);
 // return 1. `index` counts from 0. They return 0 and leave the row unchanged when there is no row `index`, or when
 // another transform came last. Texts in rows belong to the model and hold until its next transform.
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

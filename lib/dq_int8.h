@@ -7,6 +7,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 // INT8 quantization: weights become int8, activations 8-bit integers with a scale and zero point chosen on data. The
 // opset becomes at least 13.
@@ -142,6 +143,7 @@ dq_code dq_model_int8(dq_model *model, dq_dataset *dataset, const dq_model_int8_
                       dq_model_int8_facts *facts, dq_failure *failure);
 int dq_model_int8_at(const dq_model *model, int index, dq_model_int8_row *row);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

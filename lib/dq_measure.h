@@ -7,6 +7,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 // ---- What a model costs ----
 
@@ -113,6 +114,7 @@ dq_code dq_model_compare(dq_model *model, const dq_model *reference, dq_dataset 
                          const dq_model_compare_options *options, dq_model_compare_facts *facts, dq_failure *failure);
 int dq_model_compare_at(const dq_model *model, int index, dq_model_compare_row *row);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -7,6 +7,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 // The choice of float32, float16 or int8 for each layer: the times of layers and of conversions between precisions are
 // measured on this machine, and the noise that each layer makes at the outputs. Points of the front of time and noise
@@ -74,6 +75,7 @@ dq_code dq_model_mix(dq_model *model, dq_dataset *dataset, const dq_model_mix_op
                      dq_model_mix_facts *facts, dq_failure *failure);
 int dq_model_mix_at(const dq_model *model, int index, dq_model_mix_row *row);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

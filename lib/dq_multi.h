@@ -8,6 +8,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 // ---- Several networks at once ----
 
@@ -94,6 +95,7 @@ typedef struct dq_request_facts {
 // dq_network_run. A failure of one request changes nothing for others.
 dq_code dq_request_result(const dq_request *request, dq_request_facts *facts, dq_failure *failure);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -7,6 +7,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 // ---- Running ----
 
@@ -63,6 +64,7 @@ dq_code dq_network_read(dq_network *network, dq_dataset *dataset, int64_t index,
 // hold until the next run.
 dq_code dq_network_run(dq_network *network, dq_failure *failure);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

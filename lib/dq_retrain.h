@@ -7,6 +7,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 // Retraining: a command of the user gets a converted model and writes a better one.
 typedef struct dq_model_retrain_options {
@@ -41,6 +42,7 @@ void dq_model_retrain_defaults(dq_model_retrain_options *options, size_t size);
 dq_code dq_model_retrain(const dq_model *model, const char *path, const dq_model_retrain_options *options,
                          dq_failure *failure);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -7,6 +7,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 // Training: weights and running statistics of batch normalization are fitted to pictures by the gradient of a loss. The
 // loss is the cross entropy with the labels as targets, or with the predictions of a teacher; where output 0 has no
@@ -93,6 +94,7 @@ dq_code dq_model_train(dq_model *model, const dq_model_train_options *options, d
                        dq_failure *failure);
 int dq_model_train_at(const dq_model *model, int index, dq_model_train_row *row);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -7,6 +7,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 // Tucker-2 decomposition: every convolution with a kernel larger than 1x1 becomes three cheaper ones. Exactly one of
 // ratio, energy, macs, ranks, vbmf and max_drop must be given.
@@ -97,6 +98,7 @@ int dq_model_tucker_at(const dq_model *model, int index, dq_model_tucker_row *ro
 // last transform of the model was no decomposition; DQ_CODE_SYSTEM: the file cannot be written.
 dq_code dq_model_tucker_save_ranks(const dq_model *model, const char *path, dq_failure *failure);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -7,6 +7,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 // Tuning: for each distinct shape of a step, other algorithms, sizes of blocks and one thread alone are measured in
 // turns with the usual choice. A choice that is faster by the 95 % confidence interval is added to the file `wisdom` of
@@ -57,6 +58,7 @@ dq_code dq_model_tune(dq_model *model, const dq_model_tune_options *options, dq_
                       dq_failure *failure);
 int dq_model_tune_at(const dq_model *model, int index, dq_model_tune_row *row);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

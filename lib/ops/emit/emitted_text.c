@@ -5,6 +5,7 @@
 
 __asm__(".section .rodata.dq_emitted_text, \"a\"\n"
         ".global dq_emitted_text\n"
+        ".hidden dq_emitted_text\n"
         "dq_emitted_text:\n"
         ".incbin \"lib/kernels/reference/function.h\"\n"
         ".incbin \"lib/kernels/reference/function_wide.h\"\n"
