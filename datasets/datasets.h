@@ -55,7 +55,16 @@ typedef struct dq_data_source {
   const void *(*bytes)(const void *state, int input, int64_t index, size_t *size);
 } dq_data_source;
 
+// Samples in the caller's memory, which stays as it is until the data are freed.
+typedef struct dq_data_array {
+  const char *name; // of the input of the network; NULL: data for one input alone
+  dq_tensor values; // samples along the first dimension; pictures or not as those of npy:
+} dq_data_array;
+
 typedef struct dq_data_options {
+  const dq_data_array *arrays; // [array_count] in place of what `spec` names; NULL: none
+  int array_count;
+  const dq_tensor *array_labels; // of `arrays`: integers from 0, one for each sample; NULL: none
   const char *spec;              // DIR, LIST.txt, cifar10:..., mnist:..., npy:..., synth:..., pb:...; or NAME=SPEC or
                                  // NAME=SPEC;NAME=SPEC, with the names of inputs of the network
   const char *labels;            // for a folder: a file of lines `path label`, or a folder of masks or of

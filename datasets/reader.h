@@ -71,6 +71,9 @@ dq_status dq_data_new(dq_data **data, const dq_context *context, dq_error *error
 // that were found, else from the first on, and checks them. Statuses as dq_data_open.
 dq_status dq_data_find(dq_data *data, const dq_data_options *options, dq_error *error);
 dq_status dq_data_choose(dq_data *data, const dq_data_options *options, bool spread, dq_error *error);
+// Takes the first of options->arrays as samples, as npy: takes a file. DQ_BAD_INPUT: the array is a scalar, or labels
+// do not fit; DQ_SYSTEM: there is no memory.
+dq_status dq_data_open_array(dq_data *data, const dq_data_options *options, dq_error *error);
 // Whether a specification begins with the prefix of a reader or of a source of the options, such as "npy:".
 bool dq_has_kind(const char *text, const dq_data_options *options);
 

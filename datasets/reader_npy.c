@@ -1,4 +1,5 @@
-// Arrays: uint8 pictures that are preprocessed like any other, or numbers given to the model as is.
+// Arrays, of files or in memory: uint8 pictures that are preprocessed like any other, or numbers given to the model as
+// they are.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +9,7 @@
 #include "lib/base/file.h"
 
 typedef struct npy_reader {
-  const char *path;
+  const char *path; // or what messages call an array in memory
   dq_file file, label_file;
   dq_tensor values, labels; // labels.data NULL: none
   bool pictures;            // uint8 with 1 or 3 channels
@@ -48,21 +49,18 @@ static dq_status align(dq_data *data, dq_tensor *tensor, dq_error *error) {
   return tensor->data ? DQ_OK : dq_fail_memory(error, dq_tensor_bytes(tensor));
 }
 
-static dq_status open_labels(dq_data *data, npy_reader *reader, const char *path, dq_error *error) {
-  DQ_TRY(dq_file_open_regular(&reader->label_file, path, error));
-  reader->labels_opened = true;
-  DQ_TRY(dq_npy_parse(&reader->labels, reader->label_file.data, reader->label_file.size, path, error));
-  DQ_TRY(align(data, &reader->labels, error));
+// The labels of reader->labels.
+static dq_status take_labels(dq_data *data, const npy_reader *reader, const char *name, dq_error *error) {
   if (!(DQ_BIT(reader->labels.type) & DQ_TYPES_INTEGER))
-    return dq_fail(error, DQ_BAD_INPUT, "%s: labels of type %s, expected integers", path,
+    return dq_fail(error, DQ_BAD_INPUT, "%s: labels of type %s, expected integers", name,
                    dq_dtype_name(reader->labels.type));
   if (dq_tensor_count(&reader->labels) != data->found)
-    return dq_fail(error, DQ_BAD_INPUT, "%s: %" PRId64 " labels for %" PRId64 " pictures", path,
+    return dq_fail(error, DQ_BAD_INPUT, "%s: %" PRId64 " labels for %" PRId64 " pictures", name,
                    dq_tensor_count(&reader->labels), data->found);
   for (int64_t i = 0; i < data->found; i++) {
     int64_t label = dq_tensor_get_i64(&reader->labels, i);
     if (label < 0 || label >= INT32_MAX)
-      return dq_fail(error, DQ_BAD_INPUT, "%s: label %" PRId64 " of picture %" PRId64 ", expected 0 or more", path,
+      return dq_fail(error, DQ_BAD_INPUT, "%s: label %" PRId64 " of picture %" PRId64 ", expected 0 or more", name,
                      label, i);
     if (label >= data->classes) data->classes = label + 1;
   }
@@ -70,16 +68,8 @@ static dq_status open_labels(dq_data *data, npy_reader *reader, const char *path
   return DQ_OK;
 }
 
-static dq_status open_npy(dq_data *data, const char *argument, const dq_data_options *options, dq_error *error) {
-  char **paths;
-  int count = dq_split(data->arena, argument, ',', &paths);
-  npy_reader *reader = data->state = DQ_NEW(data->arena, npy_reader);
-  if (count < 0 || !reader) return dq_fail_memory(error, sizeof *reader);
-  if (count > 2) return dq_fail(error, DQ_USAGE, "npy: %d files, expected FILE[,LABELS]", count);
-  reader->path = paths[0];
-  DQ_TRY(dq_file_open_regular(&reader->file, reader->path, error));
-  reader->opened = true;
-  DQ_TRY(dq_npy_parse(&reader->values, reader->file.data, reader->file.size, reader->path, error));
+// The samples of reader->values.
+static dq_status take_values(dq_data *data, npy_reader *reader, const dq_data_options *options, dq_error *error) {
   DQ_TRY(align(data, &reader->values, error));
   if (reader->values.rank < 1)
     return dq_fail(error, DQ_BAD_INPUT, "%s: a scalar, expected an array of pictures", reader->path);
@@ -88,8 +78,50 @@ static dq_status open_npy(dq_data *data, const char *argument, const dq_data_opt
   if (!reader->pictures && (options->preset || options->preprocess))
     dq_message(data->context, DQ_NOTE, "%s: %s values are taken as they are, without preprocessing", reader->path,
                dq_dtype_name(reader->values.type));
+  return DQ_OK;
+}
+
+static dq_status open_labels(dq_data *data, npy_reader *reader, const char *path, dq_error *error) {
+  DQ_TRY(dq_file_open_regular(&reader->label_file, path, error));
+  reader->labels_opened = true;
+  DQ_TRY(dq_npy_parse(&reader->labels, reader->label_file.data, reader->label_file.size, path, error));
+  DQ_TRY(align(data, &reader->labels, error));
+  return take_labels(data, reader, path, error);
+}
+
+static dq_status open_file(dq_data *data, npy_reader *reader, char *const *paths, int count,
+                           const dq_data_options *options, dq_error *error) {
+  if (count > 2) return dq_fail(error, DQ_USAGE, "npy: %d files, expected FILE[,LABELS]", count);
+  reader->path = paths[0];
+  DQ_TRY(dq_file_open_regular(&reader->file, reader->path, error));
+  reader->opened = true;
+  DQ_TRY(dq_npy_parse(&reader->values, reader->file.data, reader->file.size, reader->path, error));
+  DQ_TRY(take_values(data, reader, options, error));
   const char *labels = count == 2 ? paths[1] : options->labels;
   return labels ? open_labels(data, reader, labels, error) : DQ_OK;
+}
+
+static dq_status open_npy(dq_data *data, const char *argument, const dq_data_options *options, dq_error *error) {
+  char **paths;
+  int count = dq_split(data->arena, argument, ',', &paths);
+  npy_reader *reader = data->state = DQ_NEW(data->arena, npy_reader);
+  if (count < 0 || !reader) return dq_fail_memory(error, sizeof *reader);
+  return open_file(data, reader, paths, count, options, error);
+}
+
+dq_status dq_data_open_array(dq_data *data, const dq_data_options *options, dq_error *error) {
+  npy_reader *reader = data->state = DQ_NEW(data->arena, npy_reader);
+  if (!reader) return dq_fail_memory(error, sizeof *reader);
+  data->reader = &dq_reader_npy;
+  reader->path = data->name ? data->name : dq_arena_strdup(data->arena, options->spec);
+  if (!reader->path) return dq_fail_memory(error, 1);
+  reader->values = options->arrays->values;
+  DQ_TRY(take_values(data, reader, options, error));
+  if (options->labels) return open_labels(data, reader, options->labels, error);
+  if (!options->array_labels) return DQ_OK;
+  reader->labels = *options->array_labels;
+  DQ_TRY(align(data, &reader->labels, error));
+  return take_labels(data, reader, "labels", error);
 }
 
 static void describe_npy(const dq_data *data, int64_t index, dq_sample_info *info) {

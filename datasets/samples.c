@@ -81,6 +81,7 @@ bool dq_has_kind(const char *text, const dq_data_options *options) {
 static dq_status open_reader(dq_data *data, const dq_data_options *options, dq_error *error) {
   const kind *found;
   const char *argument;
+  if (options->arrays) return dq_data_open_array(data, options, error);
   for (int i = 0; i < options->source_count; i++)
     if (begins(options->spec, options->sources[i].prefix))
       return open_source(data, &options->sources[i], options->spec + strlen(options->sources[i].prefix), error);

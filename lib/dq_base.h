@@ -74,6 +74,17 @@ void dq_engine_stop(dq_engine *engine, int stop);
 
 // ---- Data ----
 
+// An input or output of a network, or data in the program's memory. The numbers of `type` are those of ONNX (1 float32,
+// 2 uint8, 3 int8, 7 int64, 10 float16, ...). Later versions do not change the layout.
+typedef struct dq_array {
+  const char *name, *type_name; // "x", "float32"
+  int type;
+  int rank;        // number of dimensions, 0 to 8; -1: not known yet
+  int64_t dims[8]; // the first `rank` of them, outermost first; an input of pictures is usually N, C, H, W
+  void *data;      // elements in row-major order; of a network it owns them, and those of outputs are read only
+  uint64_t bytes;  // size of all elements
+} dq_array;
+
 typedef struct dq_dataset dq_dataset;
 typedef struct dq_model dq_model;
 
@@ -100,6 +111,15 @@ void dq_dataset_defaults(dq_dataset_options *options, size_t size);
 // read; DQ_CODE_UNSUPPORTED: dq does not know this kind of specification; DQ_CODE_SYSTEM: a file cannot be opened.
 dq_code dq_dataset_open(dq_dataset **dataset, dq_engine *engine, const char *spec, const dq_dataset_options *options,
                         dq_failure *failure);
+// The same of arrays in the program's memory, which stay as they are until the dataset is closed: arrays[count], whose
+// first dimension counts samples. uint8 arrays N x C x H x W, N x H x W x C with 1 or 3 channels or N x H x W are
+// pictures, which are preprocessed; others have the elements of an input. With a `name` an array is for the input of
+// that name, and of several arrays each has one; an array alone may have none (NULL). `type_name` is not read. `labels`
+// has the number of a class for each sample, integers from 0; NULL: none. options->labels must be NULL
+// then. DQ_CODE_USAGE: an array without elements or dimensions, of a type that is no number, whose
+// `bytes` are not those of its shape, or without a name beside others; else codes as dq_dataset_open.
+dq_code dq_dataset_of_arrays(dq_dataset **dataset, dq_engine *engine, const dq_array *arrays, int count,
+                             const dq_array *labels, const dq_dataset_options *options, dq_failure *failure);
 void dq_dataset_close(dq_dataset *dataset);
 int64_t dq_dataset_count(const dq_dataset *dataset);   // pictures that can be read, at least 1
 int64_t dq_dataset_skipped(const dq_dataset *dataset); // pictures that were left out because they cannot be read

@@ -13,17 +13,6 @@ extern "C" {
 
 typedef struct dq_network dq_network;
 
-// An input or output of a network. The numbers of `type` are those of ONNX (1 float32, 2 uint8, 3 int8, 7 int64,
-// 10 float16, ...). Later versions do not change the layout.
-typedef struct dq_array {
-  const char *name, *type_name; // "x", "float32"
-  int type;
-  int rank;        // number of dimensions, 0 to 8; -1: not known yet
-  int64_t dims[8]; // the first `rank` of them, outermost first; an input of pictures is usually N, C, H, W
-  void *data;      // elements in row-major order, owned by the network; of outputs they are read only
-  uint64_t bytes;  // size of all elements
-} dq_array;
-
 typedef struct dq_sample {
   size_t size;
   const char *name; // of the picture; holds until the next dq_network_read on the network
@@ -63,6 +52,14 @@ dq_code dq_network_read(dq_network *network, dq_dataset *dataset, int64_t index,
 // Computes the outputs from the inputs. A run may overwrite the inputs, so fill all of them before every run. Outputs
 // hold until the next run.
 dq_code dq_network_run(dq_network *network, dq_failure *failure);
+// The same with elements in the program's memory, without copies: inputs[i] has those of input i (of
+// dq_network_inputs), which do not change, and outputs[i] receives those of output i (of dq_network_outputs), with
+// types and sizes as dq_network_input and dq_network_output tell, in memory that lies apart. Elements are copied only
+// where an output shares memory inside of the network: with an input, with a part of another value, or with another
+// output. An element of either list that is NULL stands for the memory of dq_network_input or dq_network_output, and
+// so does a list that is NULL. An output that went elsewhere is not in the memory of dq_network_output. DQ_CODE_USAGE:
+// outputs[i] is not NULL and the shape of the output depends on elements.
+dq_code dq_network_run_on(dq_network *network, const void *const *inputs, void *const *outputs, dq_failure *failure);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

@@ -170,3 +170,45 @@ dq_code dq_network_run(dq_network *network, dq_failure *failure) {
   if (status == DQ_OK) status = dq_plan_run(network->session.plan, &call.error);
   return dq_api_leave(&call, status, failure);
 }
+
+// ---- Memory of the program ----
+
+static dq_status lend(dq_plan *plan, const void *const *inputs, void *const *outputs, dq_error *error) {
+  for (int o = 0; outputs && o < dq_plan_output_count(plan); o++) {
+    if (outputs[o] && !dq_plan_output_fixed(plan, o))
+      return dq_fail(error, DQ_USAGE, "the shape of output '%s' depends on elements, expected NULL for its memory",
+                     dq_plan_output_name(plan, o));
+    if (outputs[o]) dq_plan_lend_output(plan, o, outputs[o]); // what is not written there is copied
+  }
+  for (int i = 0; inputs && i < dq_plan_input_count(plan); i++)
+    if (inputs[i]) dq_plan_lend_input(plan, i, inputs[i]);
+  return DQ_OK;
+}
+
+static void copy_outputs(const dq_plan *plan, void *const *outputs) {
+  for (int o = 0; outputs && o < dq_plan_output_count(plan); o++) {
+    const dq_tensor *output = dq_plan_output(plan, o);
+    if (outputs[o] && output->data != outputs[o]) memcpy(outputs[o], output->data, dq_tensor_bytes(output));
+  }
+}
+
+static void take_back(dq_plan *plan, const void *const *inputs, void *const *outputs) {
+  for (int i = 0; inputs && i < dq_plan_input_count(plan); i++)
+    if (inputs[i]) dq_plan_lend_input(plan, i, NULL);
+  for (int o = 0; outputs && o < dq_plan_output_count(plan); o++)
+    if (outputs[o]) dq_plan_lend_output(plan, o, NULL);
+}
+
+dq_code dq_network_run_on(dq_network *network, const void *const *inputs, void *const *outputs, dq_failure *failure) {
+  dq_call call;
+  dq_status status = DQ_ENTER(&call, {"network", network});
+  if (status == DQ_OK) status = dq_check_stop(&network->model->engine->context, &call.error);
+  if (status == DQ_OK) {
+    dq_plan *plan = network->session.plan;
+    status = lend(plan, inputs, outputs, &call.error);
+    if (status == DQ_OK) status = dq_plan_run(plan, &call.error);
+    if (status == DQ_OK) copy_outputs(plan, outputs);
+    take_back(plan, inputs, outputs);
+  }
+  return dq_api_leave(&call, status, failure);
+}

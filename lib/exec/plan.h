@@ -59,10 +59,14 @@ size_t dq_plan_lent_bytes(const dq_plan *plan);
 // dq_plan_lent_bytes bytes, aligned to 64, owned by the caller; their contents do not matter. Inputs are written after
 // this, and outputs are read before the memory is lent to another plan.
 void dq_plan_lend(dq_plan *plan, void *memory);
-// Lets the next runs of such a plan read input `i` (of dq_plan_input_count) at `elements`, which the caller owns and
-// leaves as they are until the run has ended; NULL: in the memory of dq_plan_lend, as at first and after each call of
-// dq_plan_lend with other memory.
+// Lets the next runs of a plan read input `i` (of dq_plan_input_count) at `elements`, which the caller owns and
+// leaves as they are until the run has ended; NULL: in the block, or the memory of dq_plan_lend, as at first and after
+// each call of dq_plan_lend with other memory.
 void dq_plan_lend_input(dq_plan *plan, int i, const void *elements);
+// Lets the next runs write output `i` (of dq_plan_output_count) to `elements`, memory of the caller for all of its
+// elements; NULL: in the block again. False: the output is not written there but stays in the memory of
+// dq_plan_output, as other values share that memory, its shape depends on elements, or no step computes it.
+bool dq_plan_lend_output(dq_plan *plan, int i, void *elements);
 
 const dq_schedule *dq_plan_schedule(const dq_plan *plan); // the schedule that was bound; lives as long as the plan
 

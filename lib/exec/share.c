@@ -73,13 +73,41 @@ void dq_plan_lend(dq_plan *plan, void *memory) {
   for (int s = 0; s < plan->step_count; s++) plan->steps[s].op.scratch = workspace;
 }
 
+static bool lies_in(const dq_plan *plan, int value, int root) {
+  const dq_place *place = dq_schedule_place(plan->schedule, value);
+  return place->storage == DQ_STORED_BLOCK && place->root == root;
+}
+
+// Moves a root and all that shares its memory to `data`; NULL: to its place in the block.
+static void move_root(dq_plan *plan, int root, void *data) {
+  if (!data) data = (char *)plan->block + dq_schedule_place(plan->schedule, root)->offset;
+  if (plan->tensors[root].data == data) return;
+  for (int v = 0; v < plan->graph->value_count; v++)
+    if (lies_in(plan, v, root)) plan->tensors[v].data = data;
+}
+
 void dq_plan_lend_input(dq_plan *plan, int i, const void *elements) {
   const int input = dq_schedule_input(plan->schedule, i)->index;
-  void *data = (void *)(uintptr_t)elements; // runs do not write to inputs
-  if (!data) data = (char *)plan->block + dq_schedule_place(plan->schedule, input)->offset;
-  if (plan->tensors[input].data == data) return;
-  for (int v = 0; v < plan->graph->value_count; v++) { // the input, and views of it
-    const dq_place *place = dq_schedule_place(plan->schedule, v);
-    if (place->storage == DQ_STORED_BLOCK && place->root == input) plan->tensors[v].data = data;
+  move_root(plan, input, (void *)(uintptr_t)elements); // runs do not write to inputs
+}
+
+// Whether the memory of a root is that of values that a step computes, none of which is larger than the output, and no
+// part of a concatenation.
+static bool may_move(const dq_plan *plan, int root, size_t bytes) {
+  const dq_place *place = dq_schedule_place(plan->schedule, root);
+  if (place->first < 0 || place->joined >= 0) return false;
+  for (int v = 0; v < plan->graph->value_count; v++) {
+    if (lies_in(plan, v, root) && dq_tensor_bytes(&plan->tensors[v]) > bytes) return false;
+    if (lies_in(plan, v, v) && dq_schedule_place(plan->schedule, v)->joined == root) return false;
   }
+  return true;
+}
+
+bool dq_plan_lend_output(dq_plan *plan, int i, void *elements) {
+  const int output = plan->graph->outputs[i]->index;
+  const dq_place *place = dq_schedule_place(plan->schedule, output);
+  if (place->storage != DQ_STORED_BLOCK) return false;
+  if (elements && !may_move(plan, place->root, dq_tensor_bytes(&plan->tensors[output]))) return false;
+  move_root(plan, place->root, elements);
+  return true;
 }

@@ -35,6 +35,10 @@ static void arguments_of_handles(void **state) {
   REFUSED("engine", dq_dataset_open(&dataset, NULL, "synth:shapes", NULL, f));
   assert_null(dataset);
   REFUSED("spec", dq_dataset_open(&dataset, api_engine, NULL, NULL, f));
+  const dq_array array = {0};
+  REFUSED("dataset", dq_dataset_of_arrays(NULL, ENGINE, &array, 1, NULL, NULL, f));
+  REFUSED("engine", dq_dataset_of_arrays(&dataset, NULL, &array, 1, NULL, NULL, f));
+  REFUSED("arrays", dq_dataset_of_arrays(&dataset, api_engine, NULL, 1, NULL, NULL, f));
   REFUSED("model", dq_model_load(NULL, ENGINE, "x.onnx", f));
   REFUSED("engine", dq_model_load(&model, NULL, "x.onnx", f));
   assert_null(model);
@@ -86,6 +90,7 @@ static void arguments_of_runs(void **state) {
   REFUSED("network", dq_network_read(NULL, DATASET, 0, 0, NULL, f));
   REFUSED("dataset", dq_network_read(NETWORK, NULL, 0, 0, NULL, f));
   REFUSED("network", dq_network_run(NULL, f));
+  REFUSED("network", dq_network_run_on(NULL, NULL, NULL, f));
   REFUSED("queue", dq_queue_open(NULL, ENGINE, NULL, f));
   REFUSED("engine", dq_queue_open(&queue, NULL, NULL, f));
   assert_null(queue);
