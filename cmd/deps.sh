@@ -59,8 +59,10 @@ check() {
   library ompi-c libopenmpi-dev
   have mpirun || need mpirun openmpi-bin
   library cmocka libcmocka-dev
-  # A program in C++ that uses the library.
+  # A program in C++ that uses the library, arrays for the Python module, and its types.
   have g++ || need g++ g++
+  /usr/bin/python3 -c 'import numpy' 2>/dev/null || need numpy python3-numpy
+  have mypy || need mypy mypy
   have protoc-c || need protoc-c protobuf-c-compiler
   [ -f /usr/include/onnx/onnx.proto ] || need /usr/include/onnx/onnx.proto libonnx-dev
   have bats || need bats bats

@@ -26,6 +26,22 @@ $(STATIC_FOLDER)/dq: $(STATIC_OBJECTS) $(filter-out $(STATIC_OBJECTS:$(STATIC_FO
 	$(call say,LINK)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -static -s -o $@ $^ $(STATIC_LIBRARIES)
 
+# ---- The Python module ----
+
+# The shared library of the wheel, which needs glibc 2.17 or later and nothing else.
+$(STATIC_FOLDER)/libdq.so: $(OBJECTS) $(SCHEMA).o cmd/packages/portable.sh cmd/packages/portable.c lib/api/libdq.map
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)sh cmd/packages/portable.sh $@ libdq.so.$(ABI) '$(CC)' $(filter %.o,$^)
+## python: the Python module beside the shared library, build/python/dq, for PYTHONPATH=build/python and LD_LIBRARY_PATH=build
+.PHONY: python
+PYTHON_SOURCES := $(wildcard cmd/packages/python/dq/* cmd/packages/python/*.py cmd/packages/python/*.in)
+python: $(B)/python/.made $(B)/libdq.so
+$(B)/python/.made: $(PYTHON_SOURCES) lib/dq.h $(wildcard lib/dq_*.h) Makefile
+	@mkdir -p $(@D)
+	$(PYTHON) -B cmd/packages/python/bindings.py lib $(@D)/dq libdq.so.$(ABI)
+	@touch $@
+
 # ---- Bills of materials ----
 
 ## sbom: the libraries in the static program and in others, with versions and licences, as CycloneDX: build/packages/dq-FORM.cdx.json
@@ -41,10 +57,10 @@ $(PACKAGES_FOLDER)/NOTICES: FORCE
 
 # ---- The wheel ----
 
-## wheel: the static program as a Python wheel, build/packages/dq_onnx-VERSION-py3-none-TAGS.whl (PyPI)
-wheel: static $(PACKAGES_FOLDER)/dq-static.cdx.json $(PACKAGES_FOLDER)/NOTICES
+## wheel: the static program and the Python module as a wheel, build/packages/dq_onnx-VERSION-py3-none-TAGS.whl (PyPI)
+wheel: static $(STATIC_FOLDER)/libdq.so $(B)/python/.made $(PACKAGES_FOLDER)/dq-static.cdx.json $(PACKAGES_FOLDER)/NOTICES
 	rm -f $(PACKAGES_FOLDER)/dq_onnx-*.whl
-	$(PYTHON) -B cmd/packages/wheel.py $(STATIC_FOLDER)/dq $(filter %.json %NOTICES,$^) $(VERSION) $(CC) $(PACKAGES_FOLDER)
+	$(PYTHON) -B cmd/packages/wheel.py $(STATIC_FOLDER)/dq $(STATIC_FOLDER)/libdq.so $(B)/python/dq $(filter %.json %NOTICES,$^) $(VERSION) $(CC) $(PACKAGES_FOLDER)
 
 # ---- The archive of the sources ----
 

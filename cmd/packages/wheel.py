@@ -1,7 +1,7 @@
-"""Makes a wheel of the static program: commands in the folder of scripts, the package `dq`, licences and the bill of
-materials (PEP 770). The same files give the same bytes.
+"""Makes a wheel of the static program and the Python module: commands in the folder of scripts, the package `dq` with
+the shared library, licences and the bill of materials (PEP 770). The same files give the same bytes.
 
-usage: wheel.py STATIC_PROGRAM BILL NOTICES VERSION COMPILER FOLDER
+usage: wheel.py STATIC_PROGRAM SHARED_LIBRARY MODULE BILL NOTICES VERSION COMPILER FOLDER
 writes FOLDER/dq_onnx-VERSION-py3-none-TAGS.whl and its files in FOLDER/wheel     SOURCE_DATE_EPOCH: the moment of all files
 """
 import base64
@@ -15,7 +15,8 @@ import zipfile
 from libraries import HERE, output
 
 NAME = "dq_onnx"
-# The program calls no library of the system, so it needs a kernel alone; the tags are those that installers know.
+# The program calls no library of the system, so it needs a kernel alone, and the library of the module needs glibc 2.17;
+# the tags are those that installers know. With musl the commands run, and the module says why it does not.
 TAGS = ["manylinux2014_{}", "manylinux_2_17_{}", "musllinux_1_1_{}"]
 
 
@@ -36,7 +37,9 @@ Summary: Makes ONNX networks for pictures and signals smaller and faster, and sa
 License-Expression: Apache-2.0
 License-File: LICENSE
 License-File: NOTICES
-Requires-Python: >=3.8
+Requires-Python: >=3.9
+Provides-Extra: arrays
+Requires-Dist: numpy; extra == "arrays"
 Classifier: Environment :: Console
 Classifier: Operating System :: POSIX :: Linux
 Classifier: Topic :: Scientific/Engineering :: Artificial Intelligence
@@ -45,7 +48,7 @@ Description-Content-Type: text/markdown
 {about}"""
 
 
-def stage(program, bill, notices, version, compiler, folder):
+def stage(program, library, module, bill, notices, version, compiler, folder):
     machine = output(compiler, "-dumpmachine").split("-")[0]
     information, scripts = (os.path.join(folder, f"{NAME}-{version}.{end}") for end in ("dist-info", "data/scripts"))
     shutil.rmtree(folder, ignore_errors=True)
@@ -56,9 +59,11 @@ def stage(program, bill, notices, version, compiler, folder):
         if source.startswith("dq-") and source.endswith(".c"):
             verb = source[len("dq-"):-len(".c")]
             write(os.path.join(scripts, f"dq-{verb}"), f'#!/bin/sh\nexec "${{0%/*}}/dq" {verb} "$@"\n', 0o755)
-    for source in ("__init__.py", "__main__.py"):
-        with open(os.path.join(HERE, "python", "dq", source)) as file:
+    for source in sorted(name for name in os.listdir(module) if not name.startswith("__pycache__")):
+        with open(os.path.join(module, source), encoding="utf-8") as file:
             write(os.path.join(folder, "dq", source), file.read())
+    shutil.copy(library, os.path.join(folder, "dq", "libdq.so"))
+    os.chmod(os.path.join(folder, "dq", "libdq.so"), 0o644)
     write(os.path.join(information, "METADATA"), metadata(version))
     tags = "".join(f"Tag: py3-none-{tag.format(machine)}\n" for tag in TAGS)
     write(os.path.join(information, "WHEEL"), f"Wheel-Version: 1.0\nGenerator: dq\nRoot-Is-Purelib: false\n{tags}")
@@ -102,6 +107,6 @@ def pack(folder, version, compiler, archive_folder):
 
 
 if __name__ == "__main__":
-    packages = sys.argv[6]
-    stage(*sys.argv[1:6], os.path.join(packages, "wheel"))
-    pack(os.path.join(packages, "wheel"), sys.argv[4], sys.argv[5], packages)
+    packages = sys.argv[8]
+    stage(*sys.argv[1:8], os.path.join(packages, "wheel"))
+    pack(os.path.join(packages, "wheel"), sys.argv[6], sys.argv[7], packages)
