@@ -52,7 +52,7 @@ BODY_SETS := c $(SETS_$(MACHINE))
 BODIES := $(shell awk '/^\/\/ Sets: / { for (i = 3; i <= NF; i++) print FILENAME "@" $$i }' $(filter %_body.c,$(FOUND)))
 body_objects = $(patsubst %_body.c@$1,$(B)/%_$1.o,$(filter %@$1,$(BODIES)))
 OBJECTS := $(SOURCES:%.c=$(B)/%.o) $(foreach set,$(BODY_SETS),$(call body_objects,$(set)))
-SHARED_CMD := $(filter-out cmd/dq.c cmd/dq-%.c cmd/mpi/%,$(wildcard cmd/*.c cmd/*/*.c))
+SHARED_CMD := $(filter-out cmd/dq.c cmd/dq-%.c cmd/mpi/% cmd/packages/%,$(wildcard cmd/*.c cmd/*/*.c))
 # One program holds all commands; dq-VERB is a link to it.
 VERBS := $(sort $(patsubst cmd/dq-%.c,%,$(wildcard cmd/dq-*.c)))
 PROGRAM := cmd/dq.c $(VERBS:%=cmd/dq-%.c) $(SHARED_CMD)

@@ -89,6 +89,7 @@ check() {
     have dpkg-buildpackage || need dpkg-buildpackage dpkg-dev
     dpkg -s build-essential >/dev/null 2>&1 || need build-essential build-essential
     have dh || need debhelper debhelper
+    have dh_python3 || need dh_python3 dh-python
     ;;
   container) have buildah || need buildah buildah ;;
   steps)
