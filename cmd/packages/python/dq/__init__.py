@@ -10,6 +10,7 @@ The package brings the commands dq, dq-int8, dq-amp, ... as well, which need no 
 library when they are first used.
 """
 import os
+import shutil
 import sysconfig
 
 __all__ = ["load", "Model", "Network", "Dataset", "Engine", "Port", "Error", "ConditionError", "UsageError", "InputError",
@@ -39,11 +40,10 @@ def version():
 
 
 def program():
-    """The path of the program `dq` that this package has installed."""
+    """The path of the program `dq`: the one that this package has installed, else the one of PATH."""
     name = os.path.join(sysconfig.get_path("scripts"), "dq")
-    if os.path.isfile(name):
-        return name
     user = os.path.join(sysconfig.get_path("scripts", f"{os.name}_user"), "dq")
-    if os.path.isfile(user):
-        return user
-    raise FileNotFoundError(f"the program dq is neither {name} nor {user}: install dq-onnx anew")
+    for found in (name, user, shutil.which("dq")):
+        if found and os.path.isfile(found):
+            return found
+    raise FileNotFoundError(f"the program dq is neither {name} nor {user} nor in PATH: install dq-onnx anew")
