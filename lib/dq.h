@@ -58,6 +58,7 @@
 #include "dq_multi.h"
 #include "dq_network.h"
 #include "dq_retrain.h"
+#include "dq_source.h"
 #include "dq_train.h"
 #include "dq_tucker.h"
 #include "dq_tune.h"

@@ -6,6 +6,7 @@
 #include "datasets/datasets.h"
 #include "decomp/search/tucker_task.h"
 #include "lib/base/context.h"
+#include "lib/codegen/codegen.h"
 #include "lib/dq.h"
 #include "lib/eval/layers.h"
 #include "lib/graph/graph.h"
@@ -73,6 +74,7 @@ struct dq_model {
   dq_tune_report tuned;
   dq_arena *mix_arena; // of mixed; NULL: its precisions were not chosen
   dq_mix_report mixed;
+  dq_codegen source; // of the last dq_model_source
 };
 
 // One call of the program into the library, from DQ_ENTER to dq_api_leave. Between them the thread has the locale "C".
@@ -131,9 +133,11 @@ int dq_api_array(const dq_tensor *tensor, const char *name, dq_array *array);
 // dq_verdict_check of what a transform made of the model.
 dq_status dq_api_check_verdict(const dq_verdict *verdict, const dq_verdict_bounds *bounds, dq_error *error);
 
-// Frees everything that was computed about the model (cost, comparison, ranges, tuning), and forgets its last
+// Frees everything that was computed about the model (cost, comparison, ranges, tuning, C), and forgets its last
 // transform.
 void dq_api_forget(dq_model *model);
+// Frees the C that the model was written as.
+void dq_api_forget_source(dq_model *model);
 
 // Begins a transform: calls dq_api_forget. DQ_USAGE: the size of `facts` is not set, or a network is open on the model.
 dq_status dq_api_begin(dq_model *model, const void *facts, dq_error *error);

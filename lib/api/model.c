@@ -7,7 +7,13 @@
 #include "lib/onnx/onnx.h"
 #include "lib/document/origin.h"
 
+void dq_api_forget_source(dq_model *model) {
+  dq_codegen_close(&model->source);
+  model->source = (dq_codegen){0};
+}
+
 void dq_api_forget(dq_model *model) {
+  dq_api_forget_source(model);
   dq_arena_free(model->tune_arena);
   model->tune_arena = NULL;
   dq_arena_free(model->cost_arena);

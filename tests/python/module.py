@@ -175,6 +175,22 @@ def reports():
 
 
 @test
+def written_as_c():
+    with dq.load(SMALL) as model:
+        model.int8(numbers())
+        model.save(path("small8.onnx"))
+        for options, arguments in (({}, []), ({"name": "eye", "weights": "w.bin", "target": "dsp"},
+                                              ["--name", "eye", "--weights-file", path("w.bin"), "--target", "dsp"])):
+            made = model.c_source(header="small8.h", **options)
+            command("cc", path("small8.onnx"), "-o", path("small8.c"), *arguments)
+            assert made["source"].encode() == content(path("small8.c")) and made["header"].encode() == content(path("small8.h"))
+            assert made["weights"] == (content(path("w.bin")) if arguments else None) and made["arena_bytes"] > 0
+        refused(dq.UsageError, "batch is 0", lambda: model.c_source(batch=0))
+        refused(dq.UsageError, "3d", lambda: model.c_source(name="3d"))
+        refused(dq.UsageError, "expected one of generic, dsp", lambda: model.c_source(target="avx"))
+
+
+@test
 def trained_and_mixed():
     data = dq.load(SHAPES)
     train = dq.Dataset("synth:shapes,split=train,count=64", engine=data.engine, model=data)
@@ -423,7 +439,7 @@ def what_the_package_has():
     assert set(dq.__all__) <= set(dir(dq))
     for name in dq.__all__:
         assert getattr(dq, name).__doc__, name
-    for name in ("int8", "amp", "tucker", "mix", "train", "cost", "accuracy", "compare", "report", "save", "tobytes", "network", "close"):
+    for name in ("int8", "amp", "tucker", "mix", "train", "cost", "accuracy", "compare", "report", "save", "tobytes", "c_source", "network", "close"):
         assert getattr(dq.Model, name).__doc__, name
 
 

@@ -75,6 +75,7 @@ static void arguments_of_transforms(void **state) {
   REFUSED("model", dq_model_retrain(NULL, "x.onnx", NULL, f));
   REFUSED("path", dq_model_retrain(MODEL, NULL, NULL, f));
   REFUSED("model", dq_model_tune(NULL, NULL, NULL, f));
+  REFUSED("model", dq_model_source(NULL, NULL, NULL, f));
 }
 
 static void arguments_of_runs(void **state) {
@@ -155,6 +156,7 @@ static void defaults_of_nothing(void **state) {
   dq_model_train_defaults(NULL, size);
   dq_model_retrain_defaults(NULL, size);
   dq_model_tune_defaults(NULL, size);
+  dq_model_source_defaults(NULL, size);
   dq_network_defaults(NULL, size);
   dq_queue_defaults(NULL, size);
   dq_request_defaults(NULL, size);

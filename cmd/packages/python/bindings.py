@@ -38,7 +38,7 @@ def declarators(text):
     base = re.match(r"(?:const\s+)?(\w+)", text)
     found = []
     for part in text[base.end():].split(","):
-        match = re.fullmatch(r"\s*((?:\*|const|\s)*)(\w+)(?:\[(\w*)\])?\s*", part)
+        match = re.fullmatch(r"\s*((?:\*|\bconst\b|\s)*)(\w+)(?:\[(\w*)\])?\s*", part)
         found.append((base.group(1), match.group(1).count("*"), match.group(2), match.group(3)))
     return found
 

@@ -178,6 +178,18 @@ class Model:
             with open(path, "rb") as file:
                 return file.read()
 
+    def c_source(self, **options: Any) -> Dict[str, Any]:
+        """The model as C99 without a runtime, as dq-cc writes it: the texts `source` and `header`, `weights` (the bytes of
+        the file of constants that the option weights names, else None), and sizes such as `arena_bytes`."""
+        fail_if_closed("model", self.handle)
+        filled, kept = fill_options("dq_model_source_options", options, {})
+        facts = results("dq_model_source_facts")
+        self.engine.call(lambda f: lib.dq_model_source(self.handle, ctypes.byref(filled), ctypes.byref(facts), f))
+        del kept
+        found = as_dict(facts)
+        found["weights"] = ctypes.string_at(facts.weights, facts.weights_bytes) if facts.weights else None
+        return found
+
     # ---- Running ----
 
     def network(self, *, threads: Optional[int] = None, batch: int = 1, shapes: Any = None, plain: bool = False) -> Network:
