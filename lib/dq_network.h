@@ -24,6 +24,8 @@ typedef struct dq_network_options {
   int64_t batch; // size of the first dimension of inputs where the model leaves it open, 1 to 65536; default 1
   int plain;     // run every node as the model has it, without folding or fusing; default 0
   const char *const *shapes;
+  int fast; // convolutions of floats by the fastest algorithm, also Winograd's filtering (as dq-bench, and dq-run on
+            // data); their last bits then depend on the processor; default 0
 } dq_network_options;
 
 void dq_network_defaults(dq_network_options *options, size_t size);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/api/api_internal.h"
+#include "lib/kernels/conv/conv.h"
 #include "lib/session/inputs.h"
 #include "lib/session/session.h"
 
@@ -28,7 +29,9 @@ dq_status dq_api_session(dq_session_options *settings, int64_t *batch, const dq_
   DQ_TRY(dq_api_read_options(&given, sizeof given, options, error));
   if (given.batch < 1 || given.batch > 65536)
     return dq_fail(error, DQ_USAGE, "batch is %" PRId64 ", expected 1 to 65536", given.batch);
-  *settings = (dq_session_options){.plain = given.plain != 0};
+  static const dq_conv_setting fastest = {.algorithm = DQ_CONV_AUTO};
+  *settings =
+      (dq_session_options){.plain = given.plain != 0, .convolutions = &fastest, .convolution_count = given.fast != 0};
   *batch = given.batch;
   return dq_api_shapes(given.shapes, (const dq_graph *const[]){model->graph}, 1, given.batch, arena, &settings->shapes,
                        error);

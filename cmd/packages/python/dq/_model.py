@@ -192,12 +192,15 @@ class Model:
 
     # ---- Running ----
 
-    def network(self, *, threads: Optional[int] = None, batch: int = 1, shapes: Any = None, plain: bool = False) -> Network:
+    def network(self, *, threads: Optional[int] = None, batch: int = 1, shapes: Any = None, plain: bool = False,
+                fast: bool = True) -> Network:
         """Makes the model ready to run. threads: of an engine of its own; None: those of the model. batch: the first size of
-        inputs where the model leaves it open. shapes: as of cost. plain: run each node as the model has it."""
+        inputs where the model leaves it open. shapes: as of cost. plain: run each node as the model has it. fast:
+        convolutions of floats by the fastest algorithm, also Winograd's filtering, as `dq-run --data` and dq-bench have
+        them; False: with the same bits on every processor."""
         fail_if_closed("model", self.handle)
         model = self if threads is None else Model(self.tobytes(), threads=threads)
-        return Network(model, batch=batch, shapes=shapes, plain=plain)
+        return Network(model, batch=batch, shapes=shapes, plain=plain, fast=fast)
 
     @property
     def inputs(self) -> List[str]:

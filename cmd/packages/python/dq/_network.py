@@ -22,11 +22,12 @@ class Port(NamedTuple):
 class Network:
     """Runs a model. It holds the model, which cannot be transformed or closed meanwhile."""
 
-    def __init__(self, model: Any, *, batch: int = 1, shapes: Any = None, plain: bool = False) -> None:
+    def __init__(self, model: Any, *, batch: int = 1, shapes: Any = None, plain: bool = False, fast: bool = True) -> None:
         self.handle = ctypes.c_void_p()
         self.model = model
         self._engine = model.engine
-        options, kept = fill_options("dq_network_options", {"batch": batch, "shapes": shapes, "plain": plain}, {})
+        options, kept = fill_options("dq_network_options", {"batch": batch, "shapes": shapes, "plain": plain,
+                                                              "fast": fast}, {})
         self._engine.call(lambda f: lib.dq_network_open(ctypes.byref(self.handle), model.handle, ctypes.byref(options), f))
         del kept
         model._networks += 1
