@@ -116,6 +116,12 @@ ITSELF = datasets/shapes.onnx $(foreach name,mlperftiny_resnet8_cifar10 resnet20
 bench-itself: all
 	$(PYTHON) -B tests/bench/itself.py $(B) $(ITSELF) --csv $(B)/$@.csv $(ITSELF_OPTIONS)
 
+## bench-calls: one run of a network from Python, by the module and by ONNX Runtime, beside one in C: BUILD/bench-calls.csv; ends with 1 where Python takes 15 us more than C (CALLS='a.onnx b.onnx')
+.PHONY: bench-calls
+CALLS = datasets/shapes.onnx $(foreach name,mlperftiny_resnet8_cifar10 mobilenetv1_025_224,$(filter %/$(name).onnx,$(BENCH_MODELS)))
+bench-calls: all python $(BENCH_PYTHON)
+	$(BENCH_PYTHON) -B tests/bench/calls.py $(B) $(CALLS) --csv $(B)/$@.csv
+
 ## bench-ablation: what graph passes, algorithms for convolutions, float16 and dq-tune bring, alone and together, with the spread of 25 runs before and after tuning: BUILD/bench-ablation.csv; ends with 1 where tuned runs spread wider (ABLATION='a.onnx b.onnx' in place of mobilenetv2, resnet50 and efficientnetv2_s, ABLATION_OPTIONS='--threads 2')
 .PHONY: bench-ablation
 ABLATION = $(filter %/mobilenetv2_100_224_deq_ptq.onnx,$(BENCH_MODELS)) $(patsubst %,$(B)/networks/%.onnx,resnet50 efficientnetv2_s)
