@@ -19,6 +19,11 @@ test-map: ## docs/TESTS.md, which tests name each source file, from the sources
 	$(Q)tests/tables/test_map >$(B)/tests.md
 	$(Q)mv $(B)/tests.md docs/TESTS.md
 
+.PHONY: reference
+reference: ## docs/REFERENCE.md, the Python module and the functions of dq.h, from docstrings and headers
+	$(Q)$(PYTHON) -B cmd/packages/python/reference.py lib >$(B)/reference.md
+	$(Q)mv $(B)/reference.md docs/REFERENCE.md
+
 # What the targets of bench.mk measured in this build folder is taken over, where it is there.
 .PHONY: benchmarks
 benchmarks: ## docs/BENCHMARKS.md from the figures in docs/benchmarks and those that `make bench` has just measured
