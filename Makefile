@@ -148,7 +148,7 @@ $(B)/dq: $(PROGRAM:%.c=$(B)/%.o) $(B)/libdq.a
 	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(LIBRARIES)
 $(B)/dq-mpi.so: cmd/mpi/mpi_module.c
 	$(call say,LINK)
-	$(Q)$(CC) $(CFLAGS) $(OWN_FLAGS) $(SANITIZE) $(patsubst -I%,-isystem %,$(shell pkg-config --cflags ompi-c)) -shared -fPIC \
+	$(Q)$(CC) $(CFLAGS) $(OWN_FLAGS) $(SANITIZE) $(patsubst -I%,-isystem %,$(shell pkg-config --cflags ompi-c)) -shared -fvisibility=default \
 	  -MMD -MP -MF $(B)/dq-mpi.d -o $@ $< $(shell pkg-config --libs ompi-c)
 $(LINKS): $(B)/dq
 	@ln -sf dq $@

@@ -142,6 +142,7 @@ static dq_status search(work *w, dq_error *error) {
   dq_tucker_search_report found;
   DQ_TRY(set_search(w, error));
   DQ_TRY(dq_tucker_task_decompose(&w->graph, &report, &found, &w->task, error));
+  w->task.check.after.count = 0; // there is no hook
   if (report.decomposed) DQ_TRY(judge(w, w->graph, error));
   DQ_TRY(report_search(w, &report, &found, error));
   return report.decomposed ? check_verdict(w, error) : DQ_OK;

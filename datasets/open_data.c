@@ -76,7 +76,7 @@ static dq_status open_part(dq_data *data, const part_request *request, dq_error 
   dq_data **part = &data->parts[data->part_count];
   DQ_TRY(dq_data_new(part, data->context, error));
   (*part)->beside = data->part_count++ > 0;
-  if (!((*part)->name = dq_arena_strdup((*part)->arena, request->name))) return dq_fail_memory(error, 1);
+  if (!((*part)->name = dq_arena_strdup((*part)->arena, request->name))) return dq_fail_memory(error, 0);
   dq_status status = dq_data_find(*part, &request->options, error);
   return status == DQ_OK ? DQ_OK : dq_error_prefix(error, status, "data for input '%s'", request->name);
 }
@@ -84,7 +84,7 @@ static dq_status open_part(dq_data *data, const part_request *request, dq_error 
 static dq_status open_parts(dq_data *data, const part_request *requests, int count, dq_error *error) {
   bool spread = false;
   data->parts = DQ_NEW_ARRAY(data->arena, count, dq_data *);
-  if (!data->parts) return dq_fail_memory(error, 1);
+  if (!data->parts) return dq_fail_memory(error, 0);
   for (int i = 0; i < count; i++) {
     DQ_TRY(open_part(data, &requests[i], error));
     spread |= data->parts[i]->spread_limit;
@@ -103,7 +103,7 @@ static dq_status open_specs(dq_data *data, const dq_data_options *options, dq_er
   char **texts;
   int count = dq_split(data->arena, options->spec, ';', &texts);
   part_request *requests = count < 0 ? NULL : DQ_NEW_ARRAY(data->arena, count, part_request);
-  if (!requests) return dq_fail_memory(error, 1);
+  if (!requests) return dq_fail_memory(error, 0);
   for (int i = 0; i < count; i++) {
     requests[i] = request_of(options, i);
     DQ_TRY(split_part(texts[i], &requests[i].name, &requests[i].options.spec, error));
@@ -113,7 +113,7 @@ static dq_status open_specs(dq_data *data, const dq_data_options *options, dq_er
 
 static dq_status open_arrays(dq_data *data, const dq_data_options *options, dq_error *error) {
   part_request *requests = DQ_NEW_ARRAY(data->arena, options->array_count, part_request);
-  if (!requests) return dq_fail_memory(error, 1);
+  if (!requests) return dq_fail_memory(error, 0);
   for (int i = 0; i < options->array_count; i++) {
     requests[i] = request_of(options, i);
     requests[i].name = options->arrays[i].name;

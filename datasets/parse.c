@@ -52,7 +52,7 @@ dq_status dq_read_class_names(dq_data *data, const char *path, dq_error *error) 
   char *text = dq_arena_strndup(data->arena, (const char *)file.data, file.size);
   dq_file_close(&file);
   int count = text ? dq_split(data->arena, text, '\n', &lines) : -1;
-  if (count < 0) return dq_fail_memory(error, 1);
+  if (count < 0) return dq_fail_memory(error, 0);
   if (count && !*lines[count - 1]) count--; // after the last newline
   for (int i = 0; i < count; i++) lines[i][strcspn(lines[i], "\r")] = 0;
   data->class_names = (const char *const *)lines;

@@ -69,7 +69,7 @@ static dq_status read_text(dq_data *data, const char *path, char **text, dq_erro
   bool zero = file.size && memchr(file.data, 0, file.size);
   *text = dq_arena_strndup(data->arena, (const char *)file.data, file.size);
   dq_file_close(&file);
-  if (!*text) return dq_fail_memory(error, 1);
+  if (!*text) return dq_fail_memory(error, 0);
   if (zero) return dq_fail(error, DQ_BAD_INPUT, "%s: not a text file, expected a list", path);
   if (!strncmp(*text, "\xef\xbb\xbf", 3)) *text += 3;
   return DQ_OK;

@@ -114,7 +114,7 @@ dq_status dq_data_open_array(dq_data *data, const dq_data_options *options, dq_e
   if (!reader) return dq_fail_memory(error, sizeof *reader);
   data->reader = &dq_reader_npy;
   reader->path = data->name ? data->name : dq_arena_strdup(data->arena, options->spec);
-  if (!reader->path) return dq_fail_memory(error, 1);
+  if (!reader->path) return dq_fail_memory(error, 0);
   reader->values = options->arrays->values;
   DQ_TRY(take_values(data, reader, options, error));
   if (options->labels) return open_labels(data, reader, options->labels, error);

@@ -47,7 +47,7 @@ static dq_status find_kind(const char *spec, const kind **found, const char **ar
 // Parts of a source that is open and holds `count` inputs.
 static dq_status make_parts(dq_data *data, int count, dq_error *error) {
   data->parts = DQ_NEW_ARRAY(data->arena, count, dq_data *);
-  if (!data->parts) return dq_fail_memory(error, 1);
+  if (!data->parts) return dq_fail_memory(error, 0);
   for (int i = 0; i < count; i++) {
     DQ_TRY(dq_data_new(&data->parts[i], data->context, error));
     data->part_count++;

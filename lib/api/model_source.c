@@ -22,7 +22,7 @@ static dq_status emit(dq_model *model, const dq_model_source_options *options, d
     return dq_fail(error, DQ_USAGE, "target is %d, expected 0 to %d", (int)given.target, DQ_SOURCE_DSP);
   const char *name = given.name ? given.name : "net";
   const char *header = given.header ? given.header : dq_arena_printf(arena, "%s.h", name);
-  if (!header) return dq_fail_memory(error, 1);
+  if (!header) return dq_fail_memory(error, 0);
   DQ_TRY(dq_api_shapes(given.shapes, (const dq_graph *const[]){model->graph}, 1, given.batch, arena, &shapes, error));
   DQ_TRY(dq_complete_sizes(&shapes, model->graph, NULL, arena, error));
   const dq_codegen_options settings = {.session = {.shapes = shapes},

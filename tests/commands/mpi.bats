@@ -248,7 +248,7 @@ quantizes() {
 @test "dq-int8: a process that is killed ends the job, and nothing is written" {
   "${mpirun[@]}" -n 2 dq-int8 "$shapes" --data synth:shapes,count=20000 -o out.onnx --threads 1 -v >out 2>err 3>&- &
   pid=$!
-  until grep -q "trial: " err; do sleep 0.05; done # the work has begun
+  until grep -q "trial: " err || ! kill -0 $pid 2>/dev/null; do sleep 0.05; done # the work has begun
   loses_a_process
   only err out
 }
@@ -260,7 +260,7 @@ quantizes() {
   "${mpirun[@]}" -n 2 dq-train "$shapes" "${few[@]}" --epochs $epochs -o out.onnx --threads 1 --checkpoint state \
     --checkpoint-every 1 >out 2>err 3>&- &
   pid=$!
-  until [ -e state/checkpoint ]; do sleep 0.05; done
+  until [ -e state/checkpoint ] || ! kill -0 $pid 2>/dev/null; do sleep 0.05; done
   sleep 0.3
   loses_a_process
   [ ! -e out.onnx ]

@@ -126,7 +126,7 @@ at_least() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a >= b) }'; }
 @test "interrupted, it says how to go on" {
   dq-train "$worse" "${few[@]/#2/2000}" -o out.onnx --checkpoint other 2>err >out 3>&- &
   pid=$!
-  until [ -e other/checkpoint ]; do sleep 0.05; done
+  until [ -e other/checkpoint ] || ! kill -0 $pid 2>/dev/null; do sleep 0.05; done
   sleep 0.2
   kill -INT $pid
   status=0
@@ -139,7 +139,7 @@ at_least() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a >= b) }'; }
   # Without a checkpoint nothing is kept.
   dq-train "$worse" "${few[@]/#2/2000}" -o out.onnx 2>again >out 3>&- &
   pid=$!
-  until grep -q "^dq-train: epoch 1 of" again 2>/dev/null; do sleep 0.05; done
+  until grep -q "^dq-train: epoch 1 of" again 2>/dev/null || ! kill -0 $pid 2>/dev/null; do sleep 0.05; done
   kill -INT $pid
   status=0
   wait $pid || status=$?

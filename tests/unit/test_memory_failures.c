@@ -1,8 +1,6 @@
 // Every place of the library that asks for memory gets none once: the call then says so or does without, and the next
-// call is as before. The linker puts the functions below in front of the real ones.
-#include <execinfo.h>
+// call is as before.
 #include <math.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,119 +8,15 @@
 #include <unistd.h>
 
 #include "datasets/npy.h"
-#include "lib/base/arena.h"
-#include "lib/base/budget.h"
 #include "lib/codegen/codegen.h"
 #include "lib/onnx/onnx.h"
 #include "lib/render/chart.h"
 #include "lib/study/study.h"
-#include "tests/unit/api_harness.h"
-
-// ---- Requests ----
-
-enum { MOST_PLACES = 1 << 14, CALLERS = 2 };
-
-static uint64_t places[MOST_PLACES]; // hashes of the calls above a request; 0: free
-static int64_t requests, failing;    // requests of this call so far, and the one that gets no memory; -1: none
-static size_t asked;                 // bytes of that one
-static bool counting;
-
-// Whether no request has come from this place so far.
-static bool is_new(void) {
-  void *calls[2 + CALLERS];
-  int depth = backtrace(calls, 2 + CALLERS);
-  uint64_t hash = 1;
-  for (int i = 2; i < depth; i++) hash = hash * UINT64_C(0x9e3779b97f4a7c15) + (uintptr_t)calls[i];
-  size_t at = hash % MOST_PLACES;
-  while (places[at] && places[at] != hash) at = (at + 1) % MOST_PLACES;
-  bool fresh = !places[at];
-  places[at] = hash;
-  return fresh;
-}
-
-// Counts a request; the first one from a new place fails, one in each call.
-static bool refused(size_t bytes) {
-  if (!counting) return false;
-  requests++;
-  if (failing < 0 && is_new()) failing = requests, asked = bytes;
-  return requests == failing;
-}
-
-#define IN_FRONT_OF(type, name, parameters, arguments, bytes, none)                                                    \
-  type __real_##name parameters;                                                                                       \
-  type __wrap_##name parameters;                                                                                       \
-  type __wrap_##name parameters { return refused(bytes) ? none : __real_##name arguments; }
-#define NO_ELEMENTS __real_dq_arena_alloc(arena, SIZE_MAX) // marks the arena as exhausted
-
-void *__real_dq_arena_alloc(dq_arena *arena, size_t bytes);
-IN_FRONT_OF(void *, malloc, (size_t size), (size), size, NULL)
-IN_FRONT_OF(void *, calloc, (size_t count, size_t size), (count, size), count *size, NULL)
-IN_FRONT_OF(void *, realloc, (void *memory, size_t size), (memory, size), size, NULL)
-IN_FRONT_OF(void *, dq_budget_alloc, (dq_budget * budget, size_t bytes), (budget, bytes), bytes, NULL)
-IN_FRONT_OF(void *, dq_budget_realloc, (void *memory, size_t bytes), (memory, bytes), bytes, NULL)
-IN_FRONT_OF(void *, dq_arena_alloc, (dq_arena * arena, size_t bytes), (arena, bytes), bytes, NO_ELEMENTS)
-IN_FRONT_OF(void *, dq_arena_array, (dq_arena * arena, size_t count, size_t size), (arena, count, size), count *size,
-            NO_ELEMENTS)
-IN_FRONT_OF(void *, dq_arena_copy, (dq_arena * arena, const void *data, size_t bytes), (arena, data, bytes), bytes,
-            NO_ELEMENTS)
-IN_FRONT_OF(char *, dq_arena_strdup, (dq_arena * arena, const char *text), (arena, text), strlen(text), NO_ELEMENTS)
-IN_FRONT_OF(char *, dq_arena_strndup, (dq_arena * arena, const char *text, size_t length), (arena, text, length),
-            length, NO_ELEMENTS)
-
-char *__wrap_dq_arena_printf(dq_arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
-char *__wrap_dq_arena_printf(dq_arena *arena, const char *format, ...) {
-  static char text[1 << 16];
-  if (refused(0)) return NO_ELEMENTS;
-  va_list arguments;
-  va_start(arguments, format);
-  int length = vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
-  return length < 0 ? NULL : __real_dq_arena_strndup(arena, text, (size_t)length);
-}
+#include "tests/unit/refused_memory.h"
 
 // ---- Calls ----
 
 static dq_engine *engine; // of one thread, so that requests come in the same order each time
-static dq_failure failure;
-
-// Calls that may succeed although memory was refused: shapes, hints and proofs that cannot be found are done without.
-// Those of each name were counted, and twice as many are allowed, as places differ with what a compiler inlines; a
-// failure that is dropped on its way adds as many as there are requests below it.
-static int most_unnoticed(const char *name) {
-  static const struct {
-    const char *name;
-    int most;
-  } some[] = {{"cost", 80},   {"float16", 80},    {"overflow", 20},
-              {"trials", 16}, {"two_inputs", 10}, {"ranges of a table", 8}};
-  for (size_t i = 0; i < sizeof some / sizeof *some; i++)
-    if (!strcmp(some[i].name, name)) return some[i].most;
-  return 6;
-}
-
-// Calls the function until every place has been refused once, and checks each failure.
-static void refuse_each(const char *name, dq_code (*call)(void)) {
-  int unnoticed = 0;
-  dq_code code;
-  do {
-    requests = 0, failing = -1;
-    memset(&failure, 0, sizeof failure);
-    counting = true;
-    code = call();
-    counting = false;
-    unnoticed += failing >= 0 && code == DQ_CODE_OK;
-    if (code == DQ_CODE_OK) continue;
-    if (failing < 0) fail_msg("%s: with all memory: %s", name, failure.message);
-    const char *what = strstr(failure.message, "out of memory");
-    size_t bytes = 0;
-    int fields = what ? sscanf(what, "out of memory: %zu bytes needed", &bytes) : 0;
-    bool too_few = fields == 1 && bytes == 1 && asked > 2; // which nobody asked for
-    if (code != DQ_CODE_SYSTEM || too_few || (fields < 1 && (!what || strcmp(what, "out of memory") != 0)))
-      fail_msg("%s: without request %d: code %d, %s", name, (int)failing, code, failure.message);
-  } while (failing >= 0);
-  if (unnoticed > most_unnoticed(name))
-    fail_msg("%s: %d calls succeeded although memory was refused, at most %d are expected", name, unnoticed,
-             most_unnoticed(name));
-}
 
 static dq_code with_model(dq_code (*use)(dq_model *)) {
   dq_model *model;
@@ -172,6 +66,25 @@ static dq_code run_pictures(dq_model *model, dq_dataset *dataset) {
 }
 static dq_code use_run(dq_model *model) { return with_pictures(run_pictures, model); }
 static dq_code run(void) { return with_model(use_run); }
+
+// What a program does: data of arrays, int8, a run on its memory, C, a file.
+static dq_code use_program(dq_model *model) {
+  static float values[2 * 3 * 8 * 8], y[4];
+  const dq_array array = {.type = 1, .rank = 4, .dims = {2, 3, 8, 8}, .data = values, .bytes = sizeof values};
+  dq_dataset *dataset;
+  dq_network *network = NULL;
+  for (int i = 0; i < 2 * 3 * 8 * 8; i++) values[i] = (float)(i % 61) / 30 - 1;
+  dq_code code = dq_dataset_of_arrays(&dataset, engine, &array, 1, NULL, NULL, &failure);
+  if (code == DQ_CODE_OK) code = dq_model_int8(model, dataset, NULL, NULL, &failure);
+  if (code == DQ_CODE_OK) code = dq_network_open(&network, model, NULL, &failure);
+  if (code == DQ_CODE_OK) code = dq_network_run_on(network, (const void *[]){values}, (void *[]){y}, &failure);
+  if (code == DQ_CODE_OK) code = dq_model_source(model, NULL, NULL, &failure);
+  if (code == DQ_CODE_OK) code = dq_model_save(model, "/dev/null", &failure);
+  dq_network_close(network);
+  dq_dataset_close(dataset);
+  return code;
+}
+static dq_code program(void) { return with_model(use_program); }
 
 static dq_code check_half(dq_model *model, dq_dataset *dataset) {
   dq_model_amp_options options;
@@ -462,10 +375,26 @@ static void several_networks(void **state) {
   refuse_each("several networks", several);
 }
 
+// ALLOCATIONS=2000 refuses each of the first 2000 requests of a program, one in each call; else every 40th.
+static void first_requests(void **state) {
+  (void)state;
+  if (access(api_small, R_OK)) skip();
+  const char *all = getenv("ALLOCATIONS");
+  int64_t most = all ? atoll(all) : 2000, refusals = 0;
+  for (int64_t n = 1; n <= most; n += all ? 1 : 40) {
+    dq_code code = refuse(n, program);
+    if (requests < n) break;
+    refusals++;
+    if (code != DQ_CODE_OK) check_refusal("a program", code);
+  }
+  print_message("%d refusals\n", (int)refusals);
+  refuse_each("a program", program);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(files_and_runs), cmocka_unit_test(c_and_reports),
-                                     cmocka_unit_test(pages),          cmocka_unit_test(float16),
-                                     cmocka_unit_test(quantization),   cmocka_unit_test(decomposition),
-                                     cmocka_unit_test(training),       cmocka_unit_test(several_networks)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(files_and_runs), cmocka_unit_test(c_and_reports),    cmocka_unit_test(pages),
+      cmocka_unit_test(float16),        cmocka_unit_test(quantization),     cmocka_unit_test(decomposition),
+      cmocka_unit_test(training),       cmocka_unit_test(several_networks), cmocka_unit_test(first_requests)};
   return cmocka_run_group_tests(tests, open_engine, close_engine);
 }

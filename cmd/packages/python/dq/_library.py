@@ -6,6 +6,7 @@ import difflib
 import logging
 import os
 import platform
+import signal
 import sys
 import threading
 from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
@@ -97,33 +98,46 @@ def check(code: int, failure: Any) -> None:
 
 
 def interruptible(engine: Any, call: Callable[[], int]) -> int:
-    """Makes a long call of the library. In the main thread it runs in a thread beside, as Python sees Ctrl-C between
-    its own steps alone; KeyboardInterrupt then stops the work, and is raised when the call has ended."""
+    """Makes a long call of the library. In the main thread the call runs in a thread beside, as Python sees Ctrl-C between
+    its own steps alone: the signal stops the work, and the program's handler is called when the call has ended."""
     if threading.current_thread() is not threading.main_thread():
         return call()
-    results: List[int] = []
+    caught: List[Tuple[int, Any]] = []
+
+    def stop(number: int, frame: Any) -> None:
+        caught.append((number, frame))
+        lib.dq_engine_stop(engine, 1)
+    handler = signal.getsignal(signal.SIGINT)
+    if not callable(handler):  # the program ignores the signal, or another one than Python handles it
+        return _beside(call)
+    signal.signal(signal.SIGINT, stop)
+    try:
+        code = _beside(call)
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    if caught:
+        lib.dq_engine_stop(engine, 0)
+        handler(*caught[0])
+    return code
+
+
+def _beside(call: Callable[[], int]) -> int:
+    """Makes a call in a thread of its own, while this one handles signals."""
+    codes: List[int] = []
     errors: List[BaseException] = []
 
     def work() -> None:
         try:
-            results.append(call())
+            codes.append(call())
         except BaseException as error:  # of a callback
             errors.append(error)
     thread = threading.Thread(target=work, name="dq", daemon=True)
     thread.start()
-    interrupt: Optional[KeyboardInterrupt] = None
     while thread.is_alive():
-        try:
-            thread.join(0.05)
-        except KeyboardInterrupt as error:
-            interrupt = error
-            lib.dq_engine_stop(engine, 1)
-    if interrupt:
-        lib.dq_engine_stop(engine, 0)
-        raise interrupt
+        thread.join(0.05)
     if errors:
         raise errors[0]
-    return results[0]
+    return codes[0]
 
 
 # ---- Options and results ----
