@@ -408,7 +408,8 @@ def stopped_by_another_thread():
 
 
 INTERRUPTED = """
-import sys, time, dq
+import signal, sys, time, dq
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts programs in the background with SIGINT ignored
 model = dq.load(sys.argv[1])
 before = model.tobytes()
 print("begun", flush=True)
