@@ -357,15 +357,17 @@ static void open_site(finder *find, dq_site *site) {
   find->entries = 0;
 }
 
-// Moves what was found out of the room; false: there is no memory.
+// Moves what was found out of the room; false: there is no memory, and the site is empty.
 static bool close_site(const finder *find, dq_site *site) {
 #define DQ_KEEP(list, count) ((list) = dq_arena_copy(find->arena, list, (size_t)(count) * sizeof *(list)))
   for (int v = 0; v < site->value_count; v++) find->first[site->values[v].value->index] = -1;
-  return DQ_KEEP(site->values, site->value_count) && DQ_KEEP(site->writers, site->writer_count) &&
-         DQ_KEEP(site->readers, site->reader_count) && DQ_KEEP(site->clips, site->clip_count) &&
-         DQ_KEEP(site->silus, site->silu_count) && DQ_KEEP(site->arguments, site->argument_count) &&
-         DQ_KEEP(site->results, site->result_count);
+  const bool kept = DQ_KEEP(site->values, site->value_count) && DQ_KEEP(site->writers, site->writer_count) &&
+                    DQ_KEEP(site->readers, site->reader_count) && DQ_KEEP(site->clips, site->clip_count) &&
+                    DQ_KEEP(site->silus, site->silu_count) && DQ_KEEP(site->arguments, site->argument_count) &&
+                    DQ_KEEP(site->results, site->result_count);
 #undef DQ_KEEP
+  if (!kept) *site = (dq_site){0};
+  return kept;
 }
 
 static bool fill_site(finder *find, dq_value *value) {
