@@ -414,7 +414,7 @@ model = dq.load(sys.argv[1])
 before = model.tobytes()
 print("begun", flush=True)
 try:
-    model.int8("synth:shapes,count=20000", save_table=sys.argv[2])
+    model.int8("synth:shapes,count=200000", save_table=sys.argv[2])
 except KeyboardInterrupt:
     end = time.time()
     print(f"{end}", model.tobytes() == before, flush=True)
@@ -430,7 +430,8 @@ def interrupted():
     process.send_signal(signal.SIGINT)
     words = process.communicate(timeout=30)[0].split()
     assert words and words[1] == "True", words
-    assert float(words[0]) - begin < 1, f"{float(words[0]) - begin:.2f} s"
+    # Milliseconds on a machine without other work; a whole call takes longer than this bound of a busy one.
+    assert float(words[0]) - begin < 5, f"{float(words[0]) - begin:.2f} s"
     assert not os.path.exists(path("table.json"))
 
 
