@@ -158,6 +158,8 @@ dq_status dq_data_read(const dq_data *data, int64_t index, float *values, dq_sam
   return read_values(data, inner, values, info, error);
 }
 
+dq_status dq_data_check_stop(const dq_data *data, dq_error *error) { return dq_check_stop(data->context, error); }
+
 typedef struct batch {
   const dq_data *data;
   int64_t first;

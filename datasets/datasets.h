@@ -146,6 +146,9 @@ dq_status dq_data_view(dq_data **view, dq_data *data, const int64_t *order, int6
 // there is no memory.
 dq_status dq_data_read(const dq_data *data, int64_t index, float *values, dq_sample_info *info, dq_error *error);
 
+// DQ_CANCELLED: the context of the data was stopped, or its deadline has passed; for loops that read many pictures.
+dq_status dq_data_check_stop(const dq_data *data, dq_error *error);
+
 // Reads the pictures first to first + count - 1, one behind the other, into `values`, on all threads of the pool of the
 // context. `infos` has `count` elements or is NULL. Statuses as for dq_data_read.
 dq_status dq_data_read_batch(const dq_data *data, int64_t first, int64_t count, float *values, dq_sample_info *infos,

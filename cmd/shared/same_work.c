@@ -172,7 +172,7 @@ typedef struct pictures {
 static void digest_one(void *argument, int64_t i, int thread) {
   pictures *p = argument;
   (void)thread;
-  dq_data_digest(p->data, i, &p->own[i]);
+  if (dq_data_check_stop(p->data, NULL) == DQ_OK) dq_data_digest(p->data, i, &p->own[i]);
 }
 
 static dq_status digest_all(comparison *c, pictures *p) {

@@ -27,6 +27,10 @@ static dq_status hash_input(XXH64_state_t *state, const dq_fed_inputs *inputs, i
   for (int64_t s = 0; status == DQ_OK && s < dq_data_count(input->data); s++) {
     status = dq_data_read(input->data, s, picture, NULL, error);
     if (status == DQ_OK) XXH64_update(state, picture, bytes);
+    if (status == DQ_OK && dq_data_check_stop(input->data, error) == DQ_CANCELLED) {
+      free(picture);
+      return DQ_CANCELLED;
+    }
   }
   free(picture);
   return dq_input_failed(inputs, i, status, error);
