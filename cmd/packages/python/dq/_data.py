@@ -93,6 +93,7 @@ class Dataset:
             self._open_spec(source, filled)
         else:
             self._open_arrays(_arrays_of(source), labels, filled)
+        engine._made += 1
 
     def _open_spec(self, source: Any, options: Any) -> None:
         spec = source if isinstance(source, bytes) else (source if isinstance(source, str) else source.__fspath__()).encode()
@@ -112,13 +113,16 @@ class Dataset:
 
     def __len__(self) -> int:
         fail_if_closed("dataset", self.handle)
-        return int(lib.dq_dataset_count(self.handle))
+        with self.engine.used():
+            return int(lib.dq_dataset_count(self.handle))
 
     def close(self) -> None:
         """Releases the data."""
-        handle, self.handle = self.handle, ctypes.c_void_p()
-        if handle:
-            lib.dq_dataset_close(handle)
+        with self.engine.used():
+            handle, self.handle = self.handle, ctypes.c_void_p()
+            if handle:
+                lib.dq_dataset_close(handle)
+                self.engine._made -= 1
 
     def __del__(self) -> None:
         if getattr(self, "handle", None):

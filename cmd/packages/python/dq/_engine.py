@@ -1,10 +1,11 @@
 """Threads, memory and messages of calls."""
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import logging
 import threading
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable, Dict, Iterator, Optional
 
 from dq import _interface as c
 from dq._library import UsageError, check, fail_if_closed, fill_options, interruptible, lib, logger
@@ -25,6 +26,7 @@ class Engine:
                  wisdom: Optional[str] = None, progress: Optional[Callable[[str, int, int], Any]] = None) -> None:
         self.handle = ctypes.c_void_p()
         self._busy = threading.Lock()
+        self._made = 0  # models and data of the engine that are open
         self._failure = c.dq_failure()
         self._raised: Optional[BaseException] = None
         self._progress = progress
@@ -48,11 +50,20 @@ class Engine:
             self._raised = error
             lib.dq_engine_stop(self.handle, 1)
 
-    def call(self, function: Callable[[Any], int], long: bool = True) -> None:
-        """Calls the library with the place of the failure, and raises what it says."""
+    @contextlib.contextmanager
+    def used(self) -> Iterator[None]:
+        """For calls of the library: the engine belongs to this thread meanwhile."""
         if not self._busy.acquire(blocking=False):
             raise UsageError("another thread uses the engine, or what was made with it; an Engine for each thread")
         try:
+            yield
+        finally:
+            self._busy.release()
+
+    def call(self, function: Callable[[Any], int], long: bool = True) -> None:
+        """Calls the library with the place of the failure, and raises what it says."""
+        with self.used():
+            self._raised = None
             failure = ctypes.byref(self._failure)
             code = interruptible(self.handle, lambda: function(failure)) if long else function(failure)
             raised, self._raised = self._raised, None
@@ -60,8 +71,6 @@ class Engine:
                 lib.dq_engine_stop(self.handle, 0)
                 raise raised
             check(code, self._failure)
-        finally:
-            self._busy.release()
 
     def stop(self) -> None:
         """Ends the work that runs on the engine in another thread, which raises CancelledError."""
@@ -75,10 +84,13 @@ class Engine:
 
     def close(self) -> None:
         """Releases the threads. Models and data of the engine must be closed before."""
-        handle, self.handle = self.handle, ctypes.c_void_p()
-        if handle:
-            lib.dq_engine_close(handle)
+        if self._made:
+            raise UsageError(f"{self._made} models or data of the engine are open; close them first")
+        with self.used():
+            handle, self.handle = self.handle, ctypes.c_void_p()
+            if handle:
+                lib.dq_engine_close(handle)
 
     def __del__(self) -> None:
-        if getattr(self, "handle", None):
+        if getattr(self, "handle", None) and not self._made:  # what is left of a cycle may outlive the engine
             self.close()

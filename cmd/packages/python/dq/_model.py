@@ -40,6 +40,7 @@ class Model:
         else:
             path = os.fsencode(source)
             self.engine.call(lambda f: lib.dq_model_load(ctypes.byref(self.handle), self.engine.handle, path, f))
+        self.engine._made += 1
 
     def _load_bytes(self, content: bytes, folder: Optional[str]) -> None:
         self._bytes = content  # weights stay there
@@ -123,7 +124,11 @@ class Model:
         facts = results("dq_model_cost_facts")
         texts = None if shapes is None else _texts("shapes", shapes)
         self.engine.call(lambda f: lib.dq_model_cost(self.handle, texts, ctypes.byref(facts), f))
-        return {**as_dict(facts), "layers": rows(lib.dq_model_cost_at, "dq_model_cost_row", self.handle)}
+        return {**as_dict(facts), "layers": self._rows("dq_model_cost_at", "dq_model_cost_row")}
+
+    def _rows(self, function: str, struct: str) -> List[Dict[str, Any]]:
+        with self.engine.used():
+            return rows(getattr(lib, function), struct, self.handle)
 
     def accuracy(self, data: Any, **options: Any) -> Dict[str, Any]:
         """Runs the model on labelled data and compares: `task` and `figures`, the first of which is the main one."""
@@ -148,7 +153,7 @@ class Model:
         self.engine.call(lambda f: lib.dq_model_compare(self.handle, reference.handle, dataset.handle,
                                                         ctypes.byref(filled), ctypes.byref(facts), f))
         del kept
-        table = rows(lib.dq_model_compare_at, "dq_model_compare_row", self.handle)
+        table = self._rows("dq_model_compare_at", "dq_model_compare_row")
         return {"pictures": facts.pictures, "outputs": table[:facts.outputs], "layers": table[facts.outputs:]}
 
     def report(self) -> Dict[str, Any]:
@@ -157,7 +162,7 @@ class Model:
         if self._last:
             found.update(self._facts)
             for key, function, struct in TABLES[self._last]:
-                found[key] = rows(getattr(lib, function), struct, self.handle)
+                found[key] = self._rows(function, struct)
         return found
 
     # ---- Files ----
@@ -206,16 +211,19 @@ class Model:
     def inputs(self) -> List[str]:
         """Names of the inputs that are not weights."""
         fail_if_closed("model", self.handle)
-        return [lib.dq_model_input_name(self.handle, i).decode(errors="replace")
-                for i in range(lib.dq_model_input_count(self.handle))]
+        with self.engine.used():
+            return [lib.dq_model_input_name(self.handle, i).decode(errors="replace")
+                    for i in range(lib.dq_model_input_count(self.handle))]
 
     def close(self) -> None:
         """Releases the memory. Networks on the model must be closed before."""
         if self._networks:
             raise UsageError(f"{self._networks} networks are open on the model; close them first")
-        handle, self.handle = self.handle, ctypes.c_void_p()
-        if handle:
-            lib.dq_model_free(handle)
+        with self.engine.used():
+            handle, self.handle = self.handle, ctypes.c_void_p()
+            if handle:
+                lib.dq_model_free(handle)
+                self.engine._made -= 1
 
     def __enter__(self) -> "Model":
         return self
@@ -224,8 +232,7 @@ class Model:
         self.close()
 
     def __del__(self) -> None:
-        if getattr(self, "handle", None):
-            self._networks = 0
+        if getattr(self, "handle", None) and not self._networks:  # a network of a cycle may outlive the model
             self.close()
 
 

@@ -79,17 +79,12 @@ class Network:
     def run(self, inputs: Any) -> Dict[str, Any]:
         """Computes the outputs, {name: array}, from {name: array}, or from an array where there is one input. Arrays are
         read and written in place, without copies; they have the type and shape of the ports, in row-major order."""
-        if not self.handle:
-            fail_if_closed("network", self.handle)
         given = inputs if isinstance(inputs, Mapping) else {self.inputs[0].name: inputs} if len(self.inputs) == 1 else {}
         if len(given) != len(self._wanted):
             self._refuse_names(given)
-        if not self._engine._busy.acquire(blocking=False):
-            raise UsageError("another thread uses the engine, or what was made with it; an Engine for each thread")
-        try:
+        with self._engine.used():
+            fail_if_closed("network", self.handle)
             return self._run_on(given)
-        finally:
-            self._engine._busy.release()
 
     def _run_on(self, given: Mapping[str, Any]) -> Dict[str, Any]:
         for i, name, dtype, shape in self._wanted:
@@ -122,10 +117,11 @@ class Network:
 
     def close(self) -> None:
         """Releases the memory of the network."""
-        handle, self.handle = self.handle, ctypes.c_void_p()
-        if handle:
-            lib.dq_network_close(handle)
-            self.model._networks -= 1
+        with self._engine.used():
+            handle, self.handle = self.handle, ctypes.c_void_p()
+            if handle:
+                lib.dq_network_close(handle)
+                self.model._networks -= 1
 
     def __enter__(self) -> "Network":
         return self
