@@ -149,6 +149,8 @@ def conditions():
     error = refused(dq.ConditionError, "min_sqnr", lambda: model.int8(numbers(), min_sqnr=200))
     assert error.facts["quantized"] > 0 and not error.facts["held"], error.facts
     assert model.report()["transform"] == "int8"
+    refused(dq.UsageError, "nobody", lambda: model.amp(deny_nodes=["nobody"]))
+    assert model.report()["transform"] is None
     model = dq.load(SMALL)
     before = model.tobytes()
     assert refused(dq.ConditionError, "macs", lambda: model.tucker(macs=0.0001)).facts is None

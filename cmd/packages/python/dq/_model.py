@@ -78,6 +78,7 @@ class Model:
         function = getattr(lib, f"dq_model_{name}")
         own = [dataset.handle if dataset else None] if given else []
         kept.append(dataset)
+        self._last, self._facts = None, {}  # rows of the transform before are forgotten
         try:
             self.engine.call(lambda f: function(self.handle, *own, ctypes.byref(filled), ctypes.byref(facts), f))
         except ConditionError as error:
