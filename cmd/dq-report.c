@@ -10,7 +10,7 @@
 #include "cmd/options/options_rows.h"
 #include "cmd/shared/verdict_check.h"
 #include "lib/graph/patterns.h"
-#include "lib/eval/decode.h"
+#include "lib/decode/decode.h"
 #include "lib/onnx/onnx.h"
 #include "lib/document/origin.h"
 #include "lib/render/report.h"

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 
 #include "decomp/tucker/ranks_file.h"
-#include "lib/eval/decode.h"
+#include "lib/decode/decode.h"
 #include "lib/session/batch.h"
 
 // Whether trials of max_drop choose ranks on labelled pictures.

@@ -1,7 +1,7 @@
 // Accuracy and comparison of the public interface.
 #include "lib/api/api_internal.h"
 #include "lib/eval/accuracy.h"
-#include "lib/eval/decode.h"
+#include "lib/decode/decode.h"
 
 // ---- Accuracy ----
 

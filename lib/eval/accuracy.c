@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/decode/metadata.h"
 #include "lib/session/runner.h"
 
 typedef struct accuracy_job {
@@ -39,13 +40,13 @@ static dq_status open_task(accuracy_job *job, const dq_graph *graph, const dq_ac
   }
   dq_task_options task = {
       .task = options->task,
-      .decode = options->decode,
-      .model_decode = dq_graph_property(graph, "decode"),
-      .output_count = count,
-      .outputs = job->shapes,
-      .output_names = job->names,
-      .input_height = input->rank == 4 ? input->dims[rows] : 1,
-      .input_width = input->rank == 4 ? input->dims[rows + 1] : 1,
+      .decode = {.decode = options->decode,
+                 .metadata = dq_metadata_of(graph),
+                 .output_count = count,
+                 .outputs = job->shapes,
+                 .output_names = job->names,
+                 .input_height = input->rank == 4 ? input->dims[rows] : 1,
+                 .input_width = input->rank == 4 ? input->dims[rows + 1] : 1},
       .labels = dq_data_labelled(job->data),
       .classes = dq_data_classes(job->data),
       .classes_exact = dq_data_classes_exact(job->data),

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "lib/base/sizes.h"
+#include "lib/decode/item.h"
 #include "lib/eval/task_internal.h"
 
 typedef struct classification {
@@ -24,7 +25,7 @@ void dq_top_add(dq_top *top, const double *scores, int64_t classes, int64_t labe
 }
 
 static dq_status open_classify(dq_task *task, const dq_task_options *options, dq_error *error) {
-  const dq_tensor *output = &options->outputs[0];
+  const dq_tensor *output = &options->decode.outputs[0];
   int64_t classes = dq_item_count(output);
   char text[DQ_SHAPE_TEXT];
   if (output->rank < 1 || classes < 2)

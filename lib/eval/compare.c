@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "lib/decode/item.h"
 #include "lib/eval/task_internal.h"
 #include "lib/kernels/array/array.h"
 

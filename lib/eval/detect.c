@@ -6,9 +6,8 @@
 #include <string.h>
 
 #include "lib/base/file.h"
-#include "lib/base/order.h"
 #include "lib/base/sizes.h"
-#include "lib/eval/decode.h"
+#include "lib/decode/decode.h"
 #include "lib/eval/task_internal.h"
 
 static const double suppression = 0.45, wanted_overlap = 0.5;
@@ -40,31 +39,6 @@ typedef struct detection {
 
 static double smaller(double a, double b) { return a < b ? a : b; }
 static double larger(double a, double b) { return a > b ? a : b; }
-
-double dq_box_iou(const dq_box *a, const dq_box *b) {
-  double width = larger(smaller(a->x2, b->x2) - larger(a->x1, b->x1), 0);
-  double height = larger(smaller(a->y2, b->y2) - larger(a->y1, b->y1), 0);
-  double both = width * height;
-  double areas = (a->x2 - a->x1) * (a->y2 - a->y1) + (b->x2 - b->x1) * (b->y2 - b->y1);
-  return both / larger(areas - both, 1e-12);
-}
-
-int64_t dq_nms(const dq_box *boxes, const double *scores, int64_t count, double threshold, int64_t *keep) {
-  int64_t kept = 0;
-  if (count < 1) return 0;
-  dq_ranked *order = malloc((size_t)count * sizeof *order);
-  if (!order) return -1;
-  for (int64_t i = 0; i < count; i++) order[i] = (dq_ranked){scores[i], i};
-  qsort(order, (size_t)count, sizeof *order, dq_compare_ranked);
-  for (int64_t i = 0; i < count; i++) {
-    bool free_place = true;
-    for (int64_t k = 0; k < kept && free_place; k++)
-      free_place = dq_box_iou(&boxes[keep[k]], &boxes[order[i].index]) <= threshold;
-    if (free_place) keep[kept++] = order[i].index;
-  }
-  free(order);
-  return kept;
-}
 
 double dq_average_precision(const uint8_t *hits, int64_t count, int64_t positives) {
   int64_t right = 0;
@@ -107,7 +81,9 @@ static dq_status alloc_working(detection *state, const dq_context *context, dq_e
 static dq_status open_detect(dq_task *task, const dq_task_options *options, dq_error *error) {
   detection *state = task->state = calloc(1, sizeof *state);
   if (!state) return dq_fail_memory(error, sizeof *state);
-  DQ_TRY(dq_decoder_init(&state->decoder, options, error));
+  DQ_TRY(dq_decoder_init(&state->decoder, &options->decode, error));
+  if (state->decoder.listed)
+    return dq_fail(error, DQ_UNSUPPORTED, "detect: lists of boxes are not compared with labels");
   return alloc_working(state, task->context, error);
 }
 
@@ -201,7 +177,7 @@ static dq_status add_found(detection *state, int64_t class, dq_error *error) {
     state->near[count++] = state->boxes[i];
   }
   int64_t kept = dq_nms(state->near, state->column, count, suppression, state->kept);
-  if (kept < 0) return dq_fail_memory(error, (size_t)count * sizeof(dq_ranked));
+  if (kept < 0) return dq_fail_memory(error, (size_t)count * sizeof *state->near);
   for (int64_t i = 0; i < kept; i++) {
     found_box *items = grow(state->found, state->found_count, &state->found_room, sizeof *items, error);
     if (!items) return DQ_SYSTEM;
@@ -220,7 +196,8 @@ static dq_status add_detect(dq_task *task, const dq_tensor *const *outputs, int6
                             dq_error *error) {
   detection *state = task->state;
   state->picture = task->first + task->pictures;
-  DQ_TRY(dq_decode(&state->decoder, outputs, item, state->boxes, state->scores, error));
+  const dq_candidates candidates = {.boxes = state->boxes, .scores = state->scores};
+  DQ_TRY(dq_decode(&state->decoder, outputs, item, &candidates, error));
   place_boxes(state, info);
   DQ_TRY(read_truth(state, info, error));
   for (int64_t class = 0; class < state->decoder.classes; class ++) DQ_TRY(add_found(state, class, error));

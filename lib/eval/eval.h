@@ -11,6 +11,7 @@
 #include "datasets/datasets.h"
 #include "lib/base/context.h"
 #include "lib/base/tensor.h"
+#include "lib/decode/decode.h"
 
 // ---- Tasks: classify, segment, detect, none (tasks.def) ----
 
@@ -18,14 +19,7 @@ typedef struct dq_task dq_task;
 
 typedef struct dq_task_options {
   const char *task;         // a row of tasks.def; NULL: chosen by the outputs and the labels
-  const char *decode;       // detect: "yolo", "yolo:classes=80,anchors=10x14:23x27/81x82:...[,scale=1.05]"
-                            // (heads in the order of the outputs, '/' between heads) or "yolox"; NULL: as
-                            // `model_decode` says
-  const char *model_decode; // the model's metadata property `decode` (JSON); NULL: it has none
-  int output_count;
-  const dq_tensor *outputs; // types and shapes without elements; pictures are along dimension 0
-  const char *const *output_names;
-  int64_t input_height, input_width; // of the model
+  dq_decode_options decode; // the outputs of the model, and how those of a detector are read
   dq_label_kind labels;
   int64_t classes;    // dq_data_classes
   bool classes_exact; // dq_data_classes_exact: the model must have exactly `classes` classes
@@ -129,18 +123,6 @@ double dq_confusion_mean_iou(const int64_t *confusion, int64_t classes);
 double dq_confusion_accuracy(const int64_t *confusion, int64_t classes);
 
 // ---- Detection ----
-
-typedef struct dq_box {
-  double x1, y1, x2, y2;
-} dq_box;
-
-// Intersection over union, 0 to 1; 0 when the union is empty.
-double dq_box_iou(const dq_box *a, const dq_box *b);
-
-// Greedy non-maximum suppression: a box is dropped when its intersection over union with a remaining box of a higher
-// score is above `threshold`. Stores the indices of the remaining boxes in `keep`, an array of `count` elements, in the
-// order of descending scores (stable), and returns their number; -1 when there is no memory. O(count^2) at worst.
-int64_t dq_nms(const dq_box *boxes, const double *scores, int64_t count, double threshold, int64_t *keep);
 
 // Average precision: the area under the precision-recall curve at all points, with the precision at each recall
 // replaced by the largest precision at that or a higher recall (M. Everingham et al., The PASCAL Visual Object Classes

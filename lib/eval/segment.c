@@ -6,6 +6,7 @@
 
 #include "datasets/image/image.h"
 #include "lib/base/sizes.h"
+#include "lib/decode/item.h"
 #include "lib/eval/task_internal.h"
 
 // Grey values above the middle are foreground.
@@ -88,7 +89,7 @@ typedef struct segmentation {
 } segmentation;
 
 static dq_status open_segment(dq_task *task, const dq_task_options *options, dq_error *error) {
-  const dq_tensor *output = &options->outputs[0];
+  const dq_tensor *output = &options->decode.outputs[0];
   char text[DQ_SHAPE_TEXT];
   if (output->rank != 4 || output->dims[1] < 1 || output->dims[1] > LARGEST_CLASSES || output->dims[2] < 1 ||
       output->dims[2] > INT32_MAX || output->dims[3] < 1 || output->dims[3] > INT32_MAX)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/eval/decode.h"
+#include "lib/decode/item.h"
 
 typedef struct kind {
   const char *name;
@@ -30,13 +30,13 @@ void dq_result_add(dq_result *result, const char *name, const char *key, double 
 
 // The task whose labels the data has, if the outputs can be such a task's; else none.
 static const kind *guess(const dq_task_options *options) {
-  const dq_tensor *first = &options->outputs[0];
+  const dq_tensor *first = &options->decode.outputs[0];
   int64_t plane = first->rank == 4 ? dq_tensor_product(first, 2, 4) : 1;
   bool fits = false;
   switch (options->labels) {
   case DQ_LABEL_CLASS: fits = first->rank >= 1 && plane == 1 && dq_item_count(first) > 1; break;
   case DQ_LABEL_MASK: fits = first->rank == 4 && plane > 1; break;
-  case DQ_LABEL_BOXES: fits = dq_decoder_possible(options); break;
+  case DQ_LABEL_BOXES: fits = dq_decoder_possible(&options->decode); break;
   default: break;
   }
   const kind *opened = kinds;
@@ -59,7 +59,7 @@ static dq_status choose(const dq_task_options *options, const dq_context *contex
     if (options->labels == DQ_LABEL_NONE) dq_message(context, DQ_NOTE, "task: none, as the data have no labels");
     else
       dq_message(context, DQ_NOTE, "task: %s, guessed from the output %s and the labels", (*chosen)->name,
-                 dq_tensor_shape_text(&options->outputs[0], text, sizeof text));
+                 dq_tensor_shape_text(&options->decode.outputs[0], text, sizeof text));
     return DQ_OK;
   }
   DQ_TRY(dq_task_check(options->task, error));
@@ -76,15 +76,17 @@ static const char *label_text(dq_label_kind labels) {
 dq_status dq_task_open(dq_task **task, const dq_task_options *options, const dq_context *context, dq_error *error) {
   const kind *chosen;
   *task = NULL;
-  if (options->output_count < 1) return dq_fail(error, DQ_BAD_INPUT, "the model has no outputs");
+  if (options->decode.output_count < 1) return dq_fail(error, DQ_BAD_INPUT, "the model has no outputs");
   DQ_TRY(choose(options, context, &chosen, error));
   if (chosen->labels != DQ_LABEL_NONE && chosen->labels != options->labels)
     return dq_fail(error, DQ_BAD_INPUT, "task '%s' needs %s, the data has %s", chosen->name, label_text(chosen->labels),
                    label_text(options->labels));
   dq_task *opened = calloc(1, sizeof *opened);
   if (!opened) return dq_fail_memory(error, sizeof *opened);
-  *opened = (dq_task){
-      .functions = chosen->functions, .name = chosen->name, .context = context, .output_count = options->output_count};
+  *opened = (dq_task){.functions = chosen->functions,
+                      .name = chosen->name,
+                      .context = context,
+                      .output_count = options->decode.output_count};
   dq_status status = opened->functions->open ? opened->functions->open(opened, options, error) : DQ_OK;
   if (status == DQ_OK) *task = opened;
   else dq_task_free(opened);

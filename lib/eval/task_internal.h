@@ -29,13 +29,6 @@ struct dq_task {
 #include "lib/eval/tasks.def"
 #undef DQ_TASK
 
-// The number of elements of one entry along dimension 0.
-int64_t dq_item_count(const dq_tensor *tensor);
-
-// Copies entry `item` along dimension 0 of a tensor of any computable type to doubles, which the caller frees with
-// free(). DQ_BAD_INPUT: there is no such entry, or it does not have `expected` elements; DQ_SYSTEM: there is no memory.
-dq_status dq_item_values(double **values, const dq_tensor *tensor, int64_t item, int64_t expected, dq_error *error);
-
 // Replaces counts[count] by their sums over the processes, which have the same `count`; `share` calls it.
 dq_status dq_task_share_counts(const dq_processes *processes, int64_t *counts, int64_t count, dq_error *error);
 // Replaces items[*count] of `size` bytes each, memory of malloc or NULL, by those of all processes in their order.

@@ -3,6 +3,8 @@
 #include <math.h>
 
 #include "datasets/datasets.h"
+#include "lib/decode/metadata.h"
+#include "lib/eval/eval.h"
 #include "lib/measure/spread.h"
 
 static dq_status open_decoder(dq_detection_error *detection, bool *found, const dq_graph *graph,
@@ -19,15 +21,16 @@ static dq_status open_decoder(dq_detection_error *detection, bool *found, const 
   }
   if (!input || input->rank != 4 || !graph->output_count) return DQ_OK;
   const int rows = dq_channels_last(4, input->dims) ? 1 : 2;
-  dq_task_options options = {.decode = decode,
-                             .model_decode = dq_graph_property(graph, "decode"),
-                             .output_count = graph->output_count,
-                             .outputs = outputs,
-                             .output_names = names,
-                             .input_height = input->dims[rows],
-                             .input_width = input->dims[rows + 1]};
+  dq_decode_options options = {.decode = decode,
+                               .metadata = dq_metadata_of(graph),
+                               .output_count = graph->output_count,
+                               .outputs = outputs,
+                               .output_names = names,
+                               .input_height = input->dims[rows],
+                               .input_width = input->dims[rows + 1]};
   dq_error reason;
-  *found = dq_decoder_possible(&options) && dq_decoder_init(&detection->decoder, &options, &reason) == DQ_OK;
+  const bool opened = dq_decoder_possible(&options) && dq_decoder_init(&detection->decoder, &options, &reason) == DQ_OK;
+  *found = opened && !detection->decoder.listed; // rows of lists have no candidate in common
   return DQ_OK;
 }
 
@@ -64,8 +67,11 @@ static bool is_broken(const dq_tensor *exact, const dq_tensor *other) {
 dq_status dq_detection_error_compare(dq_detection_error *detection, const dq_tensor *const *exact,
                                      const dq_tensor *const *other, double *signal, double *noise, dq_error *error) {
   int64_t classes = detection->decoder.classes;
-  DQ_TRY(dq_decode(&detection->decoder, exact, 0, detection->boxes[0], detection->scores[0], error));
-  DQ_TRY(dq_decode(&detection->decoder, other, 0, detection->boxes[1], detection->scores[1], error));
+  const dq_tensor *const *const outputs[2] = {exact, other};
+  for (int i = 0; i < 2; i++) {
+    const dq_candidates candidates = {.boxes = detection->boxes[i], .scores = detection->scores[i]};
+    DQ_TRY(dq_decode(&detection->decoder, outputs[i], 0, &candidates, error));
+  }
   *signal = *noise = 0;
   for (int64_t i = 0; i < detection->decoder.candidates; i++) {
     const double *wanted = detection->scores[0] + i * classes, *got = detection->scores[1] + i * classes;

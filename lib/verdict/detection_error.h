@@ -4,7 +4,7 @@
 #ifndef DQ_VERDICT_DETECTION_ERROR_H
 #define DQ_VERDICT_DETECTION_ERROR_H
 
-#include "lib/eval/decode.h"
+#include "lib/decode/decode.h"
 #include "lib/schedule/infer.h"
 #include "lib/verdict/answers.h"
 
@@ -21,7 +21,7 @@ typedef struct dq_detection_error {
 } dq_detection_error;
 
 // Prepares the comparison for a graph with a batch of 1 whose outputs can be decoded: by `decode` (as in
-// dq_task_options; NULL: not given), by the property `decode` of the model, or as YOLOX by their shapes. `tensors` is
+// dq_decode_options; NULL: not given), by the property `decode` of the model, or as YOLOX by their shapes. `tensors` is
 // the result of dq_infer. *found is false when the graph is not such a network; that is no failure. Arrays are in the
 // arena. dq_detection_error_close may be called in every case. DQ_SYSTEM: there is no memory.
 dq_status dq_detection_error_open(dq_detection_error *detection, bool *found, const dq_graph *graph,

@@ -1,6 +1,6 @@
 #include "quant/mix/mix_task.h"
 
-#include "lib/eval/decode.h"
+#include "lib/decode/decode.h"
 #include "lib/session/batch.h"
 #include "quant/search/agreement.h"
 

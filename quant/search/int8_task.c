@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "lib/base/sizes.h"
-#include "lib/eval/decode.h"
+#include "lib/decode/decode.h"
 #include "lib/session/batch.h"
 #include "quant/search/agreement.h"
 

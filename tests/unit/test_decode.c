@@ -9,7 +9,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "lib/eval/decode_single.h"
+#include "lib/decode/anchor_text.h"
+#include "lib/decode/head.h"
 #include "lib/eval/eval.h"
 
 #define NEAR(a, b) assert_true(fabs((a) - (b)) < 1e-9)
@@ -21,9 +22,16 @@ static void boxes_of_cells_by_hand(void **state) {
   (void)state;
   enum { HIGH = 2, WIDE = 3, PLANE = HIGH * WIDE, FIELDS = 7, CANDIDATES = 2 * PLANE };
   const float third = logf(3);
-  dq_yolo_head head = {.anchor_count = 2, .anchors = {{24, 8}, {12, 16}}, .classes = 2, .height = HIGH, .width = WIDE};
-  const dq_decoder decoder = {
-      .head_count = 1, .heads = &head, .input_height = 32, .input_width = 48, .classes = 2, .candidates = CANDIDATES};
+  dq_anchor_head head = {.anchor_count = 2, .anchors = {{24, 8}, {12, 16}}, .classes = 2};
+  const dq_decoder decoder = {.head = &dq_head_yolo,
+                              .roles = 1,
+                              .elements = {2 * FIELDS * PLANE},
+                              .anchors = &head,
+                              .levels = {{HIGH, WIDE}},
+                              .input_height = 32,
+                              .input_width = 48,
+                              .classes = 2,
+                              .candidates = CANDIDATES};
   float fields[2 * FIELDS * PLANE] = {0}, *own = fields + FIELDS * PLANE + WIDE + 2; // of anchor 1, row 1, column 2
   own[0] = third, own[PLANE] = -third, own[2 * PLANE] = logf(2), own[3 * PLANE] = -logf(2);
   own[4 * PLANE] = third, own[5 * PLANE] = third, own[6 * PLANE] = -third;
@@ -34,7 +42,8 @@ static void boxes_of_cells_by_hand(void **state) {
     dq_box boxes[CANDIDATES];
     double scores[2 * CANDIDATES];
     dq_error error;
-    assert_int_equal(dq_decode(&decoder, &output, 0, boxes, scores, &error), DQ_OK);
+    assert_int_equal(dq_decode(&decoder, &output, 0, &(dq_candidates){.boxes = boxes, .scores = scores}, &error),
+                     DQ_OK);
     for (int i = 0; i < CANDIDATES; i++) {
       bool last = i == CANDIDATES - 1, second = i >= PLANE;
       double x = (i % WIDE + (!last ? 0.5 : scale == 1 ? 0.75 : 1)) / WIDE;
@@ -56,7 +65,9 @@ static void boxes_of_cells_by_hand(void **state) {
 static void boxes_of_yolox_by_hand(void **state) {
   (void)state;
   enum { CANDIDATES = 8 * 4 + 4 * 2 + 2 * 1, FIELDS = 7 };
-  const dq_decoder decoder = {.form = dq_single_decoder_find("yolox"),
+  const dq_decoder decoder = {.head = &dq_head_yolox,
+                              .roles = 1,
+                              .elements = {CANDIDATES * FIELDS},
                               .input_height = 32,
                               .input_width = 64,
                               .classes = 2,
@@ -69,7 +80,7 @@ static void boxes_of_yolox_by_hand(void **state) {
   dq_box boxes[CANDIDATES];
   double scores[2 * CANDIDATES];
   dq_error error;
-  assert_int_equal(dq_decode(&decoder, &output, 0, boxes, scores, &error), DQ_OK);
+  assert_int_equal(dq_decode(&decoder, &output, 0, &(dq_candidates){.boxes = boxes, .scores = scores}, &error), DQ_OK);
   for (int level = 0, i = 0; level < 3; level++) {
     int stride = 8 << level;
     for (int y = 0; y < 32 / stride; y++)
@@ -83,7 +94,7 @@ static void boxes_of_yolox_by_hand(void **state) {
       }
   }
   fields[3][3] = NAN;
-  assert_int_equal(dq_decode(&decoder, &output, 0, boxes, scores, &error), DQ_OK);
+  assert_int_equal(dq_decode(&decoder, &output, 0, &(dq_candidates){.boxes = boxes, .scores = scores}, &error), DQ_OK);
   assert_false(scores[6] > DQ_LOWEST_SCORE || scores[7] > DQ_LOWEST_SCORE);
   CLOSE(scores[8], 0.125);
 }
@@ -104,7 +115,7 @@ static void boxes_in_pixels(void **state) {
   } cases[] = {{"yolov5", {DQ_F32, 3, {1, 3 * CELLS, 7}, fields}}, {"yolov8", {DQ_F32, 3, {1, 6, CELLS}, rows}}};
   for (int k = 0; k < 2; k++) {
     const char *name = "output";
-    dq_task_options options = {
+    dq_decode_options options = {
         .output_count = 1, .outputs = &cases[k].output, .output_names = &name, .input_height = 32, .input_width = 32};
     dq_decoder decoder;
     dq_error error;
@@ -113,10 +124,11 @@ static void boxes_in_pixels(void **state) {
     double scores[6 * CELLS];
     assert_true(dq_decoder_possible(&options));
     assert_int_equal(dq_decoder_init(&decoder, &options, &error), DQ_OK);
-    assert_string_equal(decoder.form->name, cases[k].name);
+    assert_string_equal(dq_decoder_name(&decoder), cases[k].name);
     assert_int_equal(decoder.candidates, k ? CELLS : 3 * CELLS);
     assert_int_equal(decoder.classes, 2);
-    assert_int_equal(dq_decode(&decoder, &output, 0, boxes, scores, &error), DQ_OK);
+    assert_int_equal(dq_decode(&decoder, &output, 0, &(dq_candidates){.boxes = boxes, .scores = scores}, &error),
+                     DQ_OK);
     for (int i = 0; i < decoder.candidates; i++) {
       CLOSE(boxes[i].x1, (i - 4) / 32.0);
       CLOSE(boxes[i].x2, (i + 4) / 32.0);
@@ -126,7 +138,8 @@ static void boxes_in_pixels(void **state) {
       CLOSE(scores[2 * i + 1], 0.5);
     }
     ((float *)cases[k].output.data)[k ? 5 * CELLS + 3 : 3 * 7 + 6] = INFINITY; // a class of candidate 3
-    assert_int_equal(dq_decode(&decoder, &output, 0, boxes, scores, &error), DQ_OK);
+    assert_int_equal(dq_decode(&decoder, &output, 0, &(dq_candidates){.boxes = boxes, .scores = scores}, &error),
+                     DQ_OK);
     assert_true(isnan(scores[6]) && isnan(scores[7]));
     CLOSE(scores[8], 0.125);
     options.input_width = 64;
@@ -134,11 +147,14 @@ static void boxes_in_pixels(void **state) {
     options.decode = cases[k].name;
     assert_int_equal(dq_decoder_init(&decoder, &options, &error), DQ_BAD_INPUT);
     assert_string_equal(error.message,
-                        k ? "yolov8: 1 output, the first of shape 1x6x21, expected one of shape N x (4 + "
-                            "classes) x CELLS with CELLS = 42"
-                          : "yolov5: 1 output, the first of shape 1x63x7, expected one of shape N x (3 "
-                            "CELLS) x (5 + classes) with CELLS = 42");
-    options.decode = NULL, options.input_width = 32, options.output_count = 2; // masks beside boxes
+                        k ? "yolov8: the outputs are 1x6x21, expected N x (4 + classes) x CELLS, with masks N x PLANES "
+                            "x height x width beside N x (4 + classes + PLANES) x CELLS (input of 64 x 32 pixels)"
+                          : "yolov5: the outputs are 1x63x7, expected N x (3 CELLS) x (5 + classes), with masks N x "
+                            "PLANES x height x width beside N x (3 CELLS) x (5 + classes + PLANES) (input of 64 x 32 "
+                            "pixels)");
+    assert_string_equal(error.hint, "no decoder fits outputs of these shapes");
+    options.decode = NULL, options.input_width = 32, options.output_count = 2;
+    options.outputs = (dq_tensor[]){cases[k].output, {.type = DQ_F32, .rank = 2, .dims = {1, 8}}}; // no masks
     assert_false(dq_decoder_possible(&options));
   }
 }
@@ -155,20 +171,28 @@ static void shapes_of_single_outputs(void **state) {
                {{14, 6}, 31, "yolox"}, {{0, 6}, 0, NULL}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     dq_tensor output = {DQ_F32, 3, {1, cases[i].dims[0], cases[i].dims[1]}, NULL};
-    dq_task_options options = {
+    dq_decode_options options = {
         .output_count = 1, .outputs = &output, .input_height = 32, .input_width = (int)cases[i].width};
-    const dq_single_decoder *form = dq_single_decoder_of(&options);
-    if (!form != !cases[i].name || (form && strcmp(form->name, cases[i].name)))
-      fail_msg("case %zu: %s, expected %s", i, form ? form->name : "none", cases[i].name ? cases[i].name : "none");
+    dq_decoder decoder;
+    dq_error error;
+    const char *found = dq_decoder_init(&decoder, &options, &error) == DQ_OK ? dq_decoder_name(&decoder) : "none";
+    if (strcmp(found, cases[i].name ? cases[i].name : "none")) fail_msg("case %zu: %s", i, found);
   }
 }
 
 // A candidate with a field that is NaN or infinite is no detection: the sigmoid of infinity would be a score of 1.
 static void boxes_of_no_scores(void **state) {
   (void)state;
-  dq_yolo_head head = {.anchor_count = 1, .anchors = {{16, 16}}, .classes = 1, .height = 1, .width = 1, .scale = 1};
-  const dq_decoder decoder = {
-      .head_count = 1, .heads = &head, .input_height = 32, .input_width = 32, .classes = 1, .candidates = 1};
+  dq_anchor_head head = {.anchor_count = 1, .anchors = {{16, 16}}, .classes = 1, .scale = 1};
+  const dq_decoder decoder = {.head = &dq_head_yolo,
+                              .roles = 1,
+                              .elements = {6},
+                              .anchors = &head,
+                              .levels = {{1, 1}},
+                              .input_height = 32,
+                              .input_width = 32,
+                              .classes = 1,
+                              .candidates = 1};
   const float bad[3] = {NAN, INFINITY, -INFINITY};
   for (int i = 0; i < 18; i++) {
     float fields[6] = {0};
@@ -177,10 +201,10 @@ static void boxes_of_no_scores(void **state) {
     dq_box box;
     double score;
     dq_error error;
-    assert_int_equal(dq_decode(&decoder, &output, 0, &box, &score, &error), DQ_OK);
+    assert_int_equal(dq_decode(&decoder, &output, 0, &(dq_candidates){.boxes = &box, .scores = &score}, &error), DQ_OK);
     NEAR(score, 0.25);
     fields[i / 3] = bad[i % 3];
-    assert_int_equal(dq_decode(&decoder, &output, 0, &box, &score, &error), DQ_OK);
+    assert_int_equal(dq_decode(&decoder, &output, 0, &(dq_candidates){.boxes = &box, .scores = &score}, &error), DQ_OK);
     assert_false(score > DQ_LOWEST_SCORE);
   }
 }
@@ -190,11 +214,11 @@ static void decoder_text(void **state) {
   dq_task *task;
   dq_tensor output = {DQ_F32, 4, {1, 7, 1, 1}, NULL};
   const char *names[] = {"head"};
-  dq_task_options options = {.output_count = 1,
-                             .outputs = &output,
-                             .output_names = names,
-                             .input_width = 32,
-                             .input_height = 16,
+  dq_task_options options = {.decode.output_count = 1,
+                             .decode.outputs = &output,
+                             .decode.output_names = names,
+                             .decode.input_width = 32,
+                             .decode.input_height = 16,
                              .labels = DQ_LABEL_BOXES,
                              .task = "detect"};
   static const char *const wrong[] = {"yolo:",
@@ -208,16 +232,16 @@ static void decoder_text(void **state) {
                                       "ssd",
                                       "yolo:classes=1.5,anchors=1x2"};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-    options.decode = wrong[i];
+    options.decode.decode = wrong[i];
     assert_int_equal(dq_task_open(&task, &options, NULL, &error), DQ_USAGE);
     assert_null(task);
   }
-  options.decode = "yolo:classes=2,anchors=1\0behind"; // nothing behind the end is read
+  options.decode.decode = "yolo:classes=2,anchors=1\0behind"; // nothing behind the end is read
   assert_int_equal(dq_task_open(&task, &options, NULL, &error), DQ_USAGE);
   assert_non_null(strstr(error.message, "cannot be read at ''"));
-  options.decode = "yolo:classes=3,anchors=1x2"; // the output has 7 channels, not 8
+  options.decode.decode = "yolo:classes=3,anchors=1x2"; // the output has 7 channels, not 8
   assert_int_equal(dq_task_open(&task, &options, NULL, &error), DQ_BAD_INPUT);
-  options.decode = NULL;
+  options.decode.decode = NULL;
   static const char *const broken[] = {"",
                                        "[",
                                        "{}",
@@ -227,7 +251,7 @@ static void decoder_text(void **state) {
                                        "[{\"name\": \"head\", \"classes\": 2, \"anchors\": [[1]]}]",
                                        "[{\"name\": \"head\", \"classes\": -1}]"};
   for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
-    options.model_decode = broken[i];
+    options.decode.metadata.decode = broken[i];
     assert_int_equal(dq_task_open(&task, &options, NULL, &error), DQ_BAD_INPUT);
   }
 }

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "lib/decode/anchor_text.h"
+#include "lib/decode/head.h"
 #include "lib/verdict/detection_error.h"
 #include "lib/verdict/output_error.h"
 
@@ -14,15 +16,21 @@
 // ln 3, 3/4, score 3/8, and doubles the width: the boxes overlap by 1/2. Noise (1/8)^2 + (1/4 (1 - 1/2))^2.
 static void one_candidate(void **state) {
   (void)state;
-  dq_yolo_head head = {.anchor_count = 1, .anchors = {{16, 16}}, .classes = 1, .height = 1, .width = 1, .scale = 1};
+  dq_anchor_head head = {.anchor_count = 1, .anchors = {{16, 16}}, .classes = 1, .scale = 1};
   dq_box boxes[2];
   double scores[2], signal, noise;
-  dq_detection_error detection = {
-      .outputs = 1,
-      .decoder =
-          {.head_count = 1, .heads = &head, .input_height = 32, .input_width = 32, .classes = 1, .candidates = 1},
-      .boxes = {&boxes[0], &boxes[1]},
-      .scores = {&scores[0], &scores[1]}};
+  dq_detection_error detection = {.outputs = 1,
+                                  .decoder = {.head = &dq_head_yolo,
+                                              .roles = 1,
+                                              .elements = {6},
+                                              .anchors = &head,
+                                              .levels = {{1, 1}},
+                                              .input_height = 32,
+                                              .input_width = 32,
+                                              .classes = 1,
+                                              .candidates = 1},
+                                  .boxes = {&boxes[0], &boxes[1]},
+                                  .scores = {&scores[0], &scores[1]}};
   float exact[6] = {0}, other[6] = {0, 0, logf(2), 0, 0, logf(3)};
   dq_tensor tensors[2] = {{.type = DQ_F32, .rank = 4, .dims = {1, 6, 1, 1}, .data = exact},
                           {.type = DQ_F32, .rank = 4, .dims = {1, 6, 1, 1}, .data = other}};

@@ -106,8 +106,11 @@ static dq_status add_segment(dq_task **task, int64_t classes, float *values, int
   dq_tensor output = {DQ_F32, 4, {1, classes, 1, 2}, values};
   const dq_tensor *outputs[] = {&output};
   const char *names[] = {"y"};
-  const dq_task_options options = {
-      .task = "segment", .output_count = 1, .outputs = &output, .output_names = names, .labels = DQ_LABEL_MASK};
+  const dq_task_options options = {.task = "segment",
+                                   .decode.output_count = 1,
+                                   .decode.outputs = &output,
+                                   .decode.output_names = names,
+                                   .labels = DQ_LABEL_MASK};
   dq_sample_info info = {.name = "p", .kind = DQ_LABEL_MASK, .label_path = path, .view = {.scale_x = 1, .scale_y = 1}};
   dq_status status = dq_task_open(task, &options, NULL, error);
   if (status == DQ_OK) status = dq_task_add(*task, outputs, 0, &info, error);
@@ -153,8 +156,11 @@ static void classify_task(void **state) {
   dq_tensor output = {DQ_F32, 2, {2, 3}, scores};
   const dq_tensor *outputs[] = {&output};
   const char *names[] = {"y"};
-  dq_task_options options = {
-      .output_count = 1, .outputs = &output, .output_names = names, .labels = DQ_LABEL_CLASS, .classes = 4};
+  dq_task_options options = {.decode.output_count = 1,
+                             .decode.outputs = &output,
+                             .decode.output_names = names,
+                             .labels = DQ_LABEL_CLASS,
+                             .classes = 4};
   assert_int_equal(dq_task_open(&task, &options, NULL, &error), DQ_BAD_INPUT);
   assert_string_equal(error.message, "the labels have 4 classes, the model has 3 outputs");
   options.classes = 3;
@@ -187,8 +193,11 @@ static void parts_of_pictures(void **state) {
   dq_tensor output = {DQ_F32, 2, {1, 2}, (float[]){1, 2}};
   const dq_tensor *outputs[] = {&output};
   const char *names[] = {"y"};
-  const dq_task_options options = {
-      .output_count = 1, .outputs = &output, .output_names = names, .labels = DQ_LABEL_CLASS, .classes = 2};
+  const dq_task_options options = {.decode.output_count = 1,
+                                   .decode.outputs = &output,
+                                   .decode.output_names = names,
+                                   .labels = DQ_LABEL_CLASS,
+                                   .classes = 2};
   dq_result result;
   assert_int_equal(dq_task_open(&task, &options, NULL, &error), DQ_OK);
   dq_task_begin_at(task, 3);
@@ -214,12 +223,12 @@ static dq_task *open_cell(void) {
   static const char *const names[] = {"head"};
   dq_error error;
   dq_task *task;
-  dq_task_options options = {.output_count = 1,
-                             .outputs = &cell_head,
-                             .output_names = names,
-                             .decode = "yolo:classes=2,anchors=32x16",
-                             .input_width = 32,
-                             .input_height = 16,
+  dq_task_options options = {.decode.output_count = 1,
+                             .decode.outputs = &cell_head,
+                             .decode.output_names = names,
+                             .decode.decode = "yolo:classes=2,anchors=32x16",
+                             .decode.input_width = 32,
+                             .decode.input_height = 16,
                              .labels = DQ_LABEL_BOXES};
   if (dq_task_open(&task, &options, NULL, &error) != DQ_OK) fail_msg("%s", error.message);
   return task;
@@ -340,8 +349,11 @@ static void labels_at_the_bound(void **state) {
     float scores[6] = {6, 5, 4, 3, 2, 1};
     const dq_tensor output = {DQ_F32, 2, {1, classes}, scores}, *outputs[] = {&output};
     const char *names[] = {"y"};
-    const dq_task_options options = {
-        .task = "classify", .output_count = 1, .outputs = &output, .output_names = names, .labels = DQ_LABEL_CLASS};
+    const dq_task_options options = {.task = "classify",
+                                     .decode.output_count = 1,
+                                     .decode.outputs = &output,
+                                     .decode.output_names = names,
+                                     .labels = DQ_LABEL_CLASS};
     assert_int_equal(dq_task_open(&task, &options, NULL, &error), classes < 2 ? DQ_BAD_INPUT : DQ_OK);
     if (classes < 2) continue;
     for (int64_t label = -1; label <= classes; label++) {
@@ -367,12 +379,12 @@ static double precision_of_two(float width, float height, const char *text) {
   static const char *const names[] = {"y"};
   const float boxes[2][5] = {{100, 100, 200, 200, 1}, {width / 2, height / 2, width, height, 0.5f}};
   for (int f = 0; f < 5; f++) fields[f][0] = boxes[0][f], fields[f][CANDIDATES - 1] = boxes[1][f];
-  const dq_task_options options = {.output_count = 1,
-                                   .outputs = &output,
-                                   .output_names = names,
-                                   .decode = "yolov8",
-                                   .input_width = 320,
-                                   .input_height = 320,
+  const dq_task_options options = {.decode.output_count = 1,
+                                   .decode.outputs = &output,
+                                   .decode.output_names = names,
+                                   .decode.decode = "yolov8",
+                                   .decode.input_width = 320,
+                                   .decode.input_height = 320,
                                    .labels = DQ_LABEL_BOXES};
   char path[] = "/tmp/test_eval_XXXXXX";
   dq_error error;

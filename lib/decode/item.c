@@ -1,8 +1,7 @@
-// One picture of a batch in the outputs of a network.
+#include "lib/decode/item.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
-
-#include "lib/eval/task_internal.h"
 
 int64_t dq_item_count(const dq_tensor *tensor) {
   return tensor->rank > 0 ? dq_tensor_product(tensor, 1, tensor->rank) : 1;

@@ -1,0 +1,19 @@
+// Boxes of detectors: their overlap, and the suppression of those that overlap a better one.
+#ifndef DQ_DECODE_BOXES_H
+#define DQ_DECODE_BOXES_H
+
+#include <stdint.h>
+
+typedef struct dq_box {
+  double x1, y1, x2, y2;
+} dq_box;
+
+// Intersection over union, 0 to 1; 0 when the union is empty.
+double dq_box_iou(const dq_box *a, const dq_box *b);
+
+// Greedy non-maximum suppression: a box is dropped when its intersection over union with a remaining box of a higher
+// score is above `threshold`. Stores the indices of the remaining boxes in `keep`, an array of `count` elements, in the
+// order of descending scores (stable), and returns their number; -1 when there is no memory. O(count^2) at worst.
+int64_t dq_nms(const dq_box *boxes, const double *scores, int64_t count, double threshold, int64_t *keep);
+
+#endif

@@ -1,0 +1,40 @@
+// The detections of one picture after the other.
+#ifndef DQ_DECODE_DETECTOR_H
+#define DQ_DECODE_DETECTOR_H
+
+#include "lib/base/context.h"
+#include "lib/decode/decode.h"
+
+typedef struct dq_detection {
+  dq_box box; // coordinates from 0 to 1 relative to the input of the model
+  double score;
+  int64_t label;     // class
+  int64_t candidate; // of dq_candidates, whose extras are those of the detection
+} dq_detection;
+
+typedef struct dq_detector {
+  dq_decoder decoder;
+  dq_candidates candidates; // of the last picture
+  dq_detection *found;      // of the last picture
+  int64_t count;
+  // What suppression works on, of one class: boxes above the bound, their scores and candidates, and those that
+  // suppression leaves.
+  dq_box *near;
+  double *near_scores;
+  int64_t *near_candidates, *kept;
+  int64_t room; // of found
+} dq_detector;
+
+// Opens the decoder and allocates its arrays, within the limit of the context (NULL: none). The caller closes the
+// detector, also after a failure. Statuses as for dq_decoder_init.
+dq_status dq_detector_open(dq_detector *detector, const dq_decode_options *options, const dq_context *context,
+                           dq_error *error);
+void dq_detector_close(dq_detector *detector); // a zeroed struct is allowed
+
+// Finds the boxes of picture `item` with scores above `lowest`: class by class in ascending order, each by descending
+// scores. Of a class only those stay that overlap none of a higher score by more than `overlap` (dq_nms), unless the
+// network has suppressed them itself. Statuses as for dq_decode.
+dq_status dq_detect(dq_detector *detector, const dq_tensor *const *outputs, int64_t item, double lowest, double overlap,
+                    dq_error *error);
+
+#endif
