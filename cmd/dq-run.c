@@ -2,50 +2,31 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cmd/options/options_rows.h"
-#include "cmd/shared/command.h"
-#include "cmd/shared/convolutions.h"
-#include "cmd/shared/data.h"
-#include "cmd/shared/output_names.h"
+#include "cmd/run_command.h"
 #include "datasets/npy.h"
-#include "lib/base/clock.h"
-#include "lib/base/order.h"
 #include "lib/document/origin.h"
-#include "lib/eval/eval.h"
 #include "lib/eval/node_suite.h"
-#include "lib/session/batch.h"
-#include "lib/session/session.h"
 #include "lib/text/nearest.h"
-
-typedef struct run_options {
-  dq_common_options common;
-  dq_data_arguments data;
-  dq_option_list inputs, shapes, convolutions;
-  const char *save_output, *onnx_tests, *only;
-  int64_t top;
-  double time_limit;
-  bool plain;
-} run_options;
 
 static const dq_option rows[] = {
     {.name = "input",
      .type = DQ_OPTION_LIST,
      .value = "NAME=FILE.npy",
-     DQ_INTO(run_options, inputs),
+     DQ_INTO(dq_run_arguments, inputs),
      .help = "an input's elements from a NumPy file"},
-    DQ_ROW_SHAPE(run_options, shapes, ""),
+    DQ_ROW_SHAPE(dq_run_arguments, shapes, ""),
     {.name = "save-output",
      .type = DQ_OPTION_FILE,
      .value = "DIR",
-     DQ_INTO(run_options, save_output),
+     DQ_INTO(dq_run_arguments, save_output),
      .help = "write every output to DIR/NAME.npy (with --data: DIR/INDEX_NAME.npy); DIR is made where it is missing"},
     {.name = "conv",
      .type = DQ_OPTION_LIST,
      .value = "[PATTERN=]ALGORITHM",
      .choice = dq_convolutions_name,
-     DQ_INTO(run_options, convolutions),
+     DQ_INTO(dq_run_arguments, convolutions),
      .help = "how convolutions are computed, as for dq-bench (default: auto with --data, direct without)",
      .details = "auto may use winograd, which is faster for 3x3, with rounding errors that are larger but bounded. It "
                 "takes longer to prepare, so a single run is not made so."},
@@ -55,23 +36,72 @@ static const dq_option rows[] = {
      .minimum = 1,
      .maximum = 1000,
      .preset = "5",
-     DQ_INTO(run_options, top),
+     DQ_INTO(dq_run_arguments, answers.top),
      .help = "print the K largest elements of a classifier's output"},
+    {.name = "decode",
+     .type = DQ_OPTION_STRING,
+     .value = "HOW",
+     .choice = dq_predict_name,
+     DQ_INTO(dq_run_arguments, answers.decode),
+     .needs = "data",
+     .help = "how outputs become answers (default: as the model's metadata and the shapes of its outputs say)",
+     .details = "yolo takes classes and anchors from the model, or from what follows it: "
+                "yolo:classes=80,anchors=10x14:23x27/81x82:135x169,scale=1.05, heads with '/' between."},
+    {.name = "score",
+     .type = DQ_OPTION_DOUBLE,
+     .value = "S",
+     .minimum = 0,
+     .maximum = 1,
+     .open_minimum = true,
+     DQ_INTO(dq_run_arguments, answers.score),
+     .needs = "data",
+     .help = "the lowest score of an object that is shown (default: 0.25)"},
+    {.name = "overlap",
+     .type = DQ_OPTION_DOUBLE,
+     .value = "IOU",
+     .minimum = 0,
+     .maximum = 1,
+     .open_minimum = true,
+     DQ_INTO(dq_run_arguments, answers.overlap),
+     .needs = "data",
+     .help = "intersection over union above which the lower of two boxes of a class is left out (default: 0.45)"},
+    {.name = "ref",
+     .type = DQ_OPTION_FILE,
+     .value = "MODEL",
+     DQ_INTO(dq_run_arguments, answers.pair),
+     .needs = "data",
+     .help = "run this model on the same pictures, and show what is in one of both answers alone",
+     .details = "An object is found again where the other model has one of its class with an intersection over union "
+                "of 0.5 or more, whose score is above half of --score. What is left has moved (0.1 or more), vanished "
+                "(only MODEL of --ref has it) or appeared. --draw puts the answers of --ref to the left."},
+    {.name = "json",
+     .job = DQ_JOB_PLACE,
+     .type = DQ_OPTION_FILE,
+     .value = "FILE",
+     DQ_INTO(dq_run_arguments, answers.json),
+     .needs = "data",
+     .help = "write the answers as JSON, '-' for standard output in place of the text"},
+    {.name = "draw",
+     .type = DQ_OPTION_FILE,
+     .value = "DIR",
+     DQ_INTO(dq_run_arguments, answers.draw),
+     .needs = "data",
+     .help = "draw the answers on each picture, DIR/INDEX_NAME.png; DIR is made where it is missing"},
     {.name = "plain",
      .type = DQ_OPTION_FLAG,
-     DQ_INTO(run_options, plain),
+     DQ_INTO(dq_run_arguments, plain),
      .help = "run every node as it stands, without folding and fusing"},
-    DQ_ROW_TIME_LIMIT(run_options, time_limit, .needs = "data",
+    DQ_ROW_TIME_LIMIT(dq_run_arguments, time_limit, .needs = "data",
                       .help = "after this time stop with the current picture; exit status 1 when pictures are left"),
     {.name = "onnx-tests",
      .type = DQ_OPTION_FILE,
      .value = "DIR",
-     DQ_INTO(run_options, onnx_tests),
+     DQ_INTO(dq_run_arguments, onnx_tests),
      .help = "run the cases of an ONNX node test suite instead of a model"},
     {.name = "only",
      .type = DQ_OPTION_STRING,
      .value = "PATTERN",
-     DQ_INTO(run_options, only),
+     DQ_INTO(dq_run_arguments, only),
      .needs = "onnx-tests",
      .help = "of the test suite: only the cases whose names match"},
 };
@@ -89,7 +119,7 @@ static void print_case(void *user, const char *name, dq_case_result result, cons
   printf("%s %s%s%s\n", words[result], name, reason[0] ? ": " : "", reason);
 }
 
-static dq_status run_suite(const run_options *options, const dq_context *context, dq_error *error) {
+static dq_status run_suite(const dq_run_arguments *options, const dq_context *context, dq_error *error) {
   case_printer printer = {options->common.verbose};
   dq_suite_counts counts;
   const dq_suite_options suite = {
@@ -101,83 +131,9 @@ static dq_status run_suite(const run_options *options, const dq_context *context
   return dq_fail(error, DQ_CONDITION, "%d cases failed", counts.of[DQ_CASE_FAILED]);
 }
 
-// ---- Outputs ----
-
-// Makes the folder of --save-output. *files becomes, in the arena, the name of a file for each output, without a
-// suffix; NULL: outputs are not saved.
-static dq_status open_folder(const run_options *options, const dq_plan *plan, dq_arena *arena, const char ***files,
-                             dq_error *error) {
-  int count = dq_plan_output_count(plan);
-  *files = NULL;
-  if (!options->save_output) return DQ_OK;
-  DQ_TRY(dq_make_folder(options->save_output, error));
-  const char **names = DQ_NEW_ARRAY(arena, count, const char *);
-  if (!names) return dq_fail_memory(error, (size_t)count * sizeof *names);
-  for (int i = 0; i < count; i++) names[i] = dq_plan_output_name(plan, i);
-  return dq_output_names(names, count, arena, files, error);
-}
-
-// Writes `count` outputs to `files`, names of open_folder; index: of the picture, -1: there is none.
-static dq_status save_outputs(const run_options *options, const char *const *files, const dq_tensor *outputs, int count,
-                              int64_t index, dq_error *error) {
-  for (int i = 0; files && i < count; i++) {
-    char path[4096];
-    if (index < 0) snprintf(path, sizeof path, "%s/%s.npy", options->save_output, files[i]);
-    else snprintf(path, sizeof path, "%s/%06" PRId64 "_%s.npy", options->save_output, index, files[i]);
-    DQ_TRY(dq_npy_write(path, &outputs[i], error));
-  }
-  return DQ_OK;
-}
-
-// Classifier: one vector of scores per picture.
-static bool is_scores(const dq_tensor *output) {
-  return output->type == DQ_F32 && output->rank >= 1 && dq_tensor_count(output) > 0 &&
-         dq_tensor_count(output) / output->dims[0] <= 100000 &&
-         (output->rank <= 2 || dq_tensor_product(output, 2, output->rank) == 1);
-}
-
-static dq_status print_scores(const dq_tensor *output, int64_t top, const dq_data *data, dq_error *error) {
-  int64_t count = dq_tensor_count(output) / output->dims[0];
-  dq_ranked *sorted = malloc((size_t)count * sizeof *sorted);
-  if (!sorted) return dq_fail_memory(error, (size_t)count * sizeof *sorted);
-  for (int64_t b = 0; b < output->dims[0]; b++) {
-    for (int64_t i = 0; i < count; i++)
-      sorted[i] = (dq_ranked){(double)((const float *)output->data)[b * count + i], i};
-    qsort(sorted, (size_t)count, sizeof *sorted, dq_compare_ranked);
-    for (int64_t k = 0; k < top && k < count; k++) {
-      const char *name = data ? dq_data_class_name(data, sorted[k].index) : NULL;
-      printf("  %5" PRId64 "  %12.6g  ", sorted[k].index, sorted[k].value);
-      dq_print_name(stdout, name ? name : "");
-      putchar('\n');
-    }
-  }
-  free(sorted);
-  return DQ_OK;
-}
-
-static void note_odd_scores(const dq_tensor *output) {
-  int64_t odd = 0, count = dq_tensor_count(output);
-  for (int64_t i = 0; i < count; i++) odd += dq_is_no_score((double)((const float *)output->data)[i]);
-  if (odd) printf(", %" PRId64 " of %" PRId64 " scores are NaN or infinite", odd, count);
-}
-
-static dq_status print_outputs(const run_options *options, const dq_plan *plan, const dq_tensor *outputs,
-                               const dq_data *data, dq_error *error) {
-  for (int i = 0; i < dq_plan_output_count(plan); i++) {
-    const dq_tensor *output = &outputs[i];
-    char shape[DQ_SHAPE_TEXT];
-    dq_print_name(stdout, dq_plan_output_name(plan, i));
-    printf(": %s %s", dq_dtype_name(output->type), dq_tensor_shape_text(output, shape, sizeof shape));
-    if (is_scores(output)) note_odd_scores(output);
-    putchar('\n');
-    if (is_scores(output)) DQ_TRY(print_scores(output, options->top, data, error));
-  }
-  return DQ_OK;
-}
-
 // ---- Inputs from files ----
 
-static dq_status read_inputs(const run_options *options, const dq_graph *graph, dq_arena *arena,
+static dq_status read_inputs(const dq_run_arguments *options, const dq_graph *graph, dq_arena *arena,
                              dq_shape_request *request, dq_tensor **tensors, dq_error *error) {
   int count = options->inputs.count;
   DQ_TRY(dq_read_shapes(&options->shapes, graph, 1, arena, request, error));
@@ -231,8 +187,8 @@ static bool has_sizes(const dq_input_shape *file, const dq_input_shape *given) {
 
 // Each --shape agrees with the files of --input for the same input. In the request the shapes of these files come
 // first, then those of --shape; a name that is left out means the only input.
-static dq_status check_sizes(const run_options *options, const dq_shape_request *request, dq_tensor *const *tensors,
-                             dq_error *error) {
+static dq_status check_sizes(const dq_run_arguments *options, const dq_shape_request *request,
+                             dq_tensor *const *tensors, dq_error *error) {
   int count = options->inputs.count;
   for (int i = 0; i < count; i++) {
     const dq_input_shape *file = &request->inputs[i];
@@ -266,35 +222,23 @@ static dq_status fill_inputs(const dq_shape_request *request, dq_tensor *const *
   return DQ_OK;
 }
 
-static dq_status give_outputs(const run_options *options, const dq_plan *plan, dq_arena *arena, dq_error *error) {
+static dq_status give_outputs(const dq_run_arguments *options, const dq_plan *plan, dq_arena *arena, dq_error *error) {
   int count = dq_plan_output_count(plan);
   dq_tensor *outputs = DQ_NEW_ARRAY(arena, count, dq_tensor);
   if (!outputs) return dq_fail_memory(error, (size_t)count * sizeof *outputs);
   for (int i = 0; i < count; i++) outputs[i] = *dq_plan_output(plan, i);
   const char **files;
-  DQ_TRY(open_folder(options, plan, arena, &files, error));
-  DQ_TRY(print_outputs(options, plan, outputs, NULL, error));
-  return save_outputs(options, files, outputs, count, -1, error);
+  DQ_TRY(dq_run_open_folder(options, plan, arena, &files, error));
+  DQ_TRY(dq_run_print_outputs(options, plan, outputs, NULL, error));
+  return dq_run_save_outputs(options, files, outputs, count, -1, error);
 }
 
-// One way to compute convolutions: the one asked for, or the usual.
-static dq_status set_convolutions(const run_options *options, const dq_graph *graph, const char *usual, dq_arena *arena,
-                                  dq_session_options *session, dq_error *error) {
-  dq_convolutions *ways;
-  int count;
-  DQ_TRY(dq_read_convolutions(&options->convolutions, usual, arena, &ways, &count, error));
-  if (count > 1) return dq_fail(error, DQ_USAGE, "option '--conv': one algorithm for all layers, %d given", count);
-  session->convolutions = ways->settings;
-  session->convolution_count = ways->count;
-  return dq_conv_settings_check(ways->settings, ways->count, &graph, 1, error);
-}
-
-static dq_status run_files(const run_options *options, dq_graph *graph, dq_arena *arena, const dq_context *context,
+static dq_status run_files(const dq_run_arguments *options, dq_graph *graph, dq_arena *arena, const dq_context *context,
                            dq_error *error) {
   dq_session_options session_options = {.plain = options->plain, .spent = graph};
   dq_tensor **tensors = DQ_NEW_ARRAY(arena, options->inputs.count, dq_tensor *);
   if (!tensors) return dq_fail_memory(error, 0);
-  DQ_TRY(set_convolutions(options, graph, "direct", arena, &session_options, error));
+  DQ_TRY(dq_run_set_convolutions(options, graph, "direct", arena, &session_options, error));
   DQ_TRY(read_inputs(options, graph, arena, &session_options.shapes, tensors, error));
   DQ_TRY(check_names(graph, &session_options.shapes, options->inputs.count, error));
   DQ_TRY(check_sizes(options, &session_options.shapes, tensors, error));
@@ -308,93 +252,14 @@ static dq_status run_files(const run_options *options, dq_graph *graph, dq_arena
   return status;
 }
 
-// ---- Pictures ----
-
-typedef struct pictures_job {
-  const run_options *options;
-  dq_runner runner;
-  dq_data *data;
-  dq_tensor *alone;   // by value index of the graph: as one picture gives it
-  dq_tensor *outputs; // of one picture
-  const char **files; // of open_folder
-  const dq_graph *graph;
-  double start; // dq_seconds
-} pictures_job;
-
-static dq_status open_outputs(pictures_job *job, dq_arena *arena, dq_error *error) {
-  int64_t wish = job->options->data.batch, batch = job->runner.batch;
-  if (batch != 1 && wish > 1 && batch != wish) {
-    dq_fail(error, DQ_UNSUPPORTED, "the network has a fixed batch of %" PRId64 ", expected %" PRId64, batch, wish);
-    dq_error_hint(error, "use --batch %" PRId64, batch);
-    return DQ_UNSUPPORTED;
-  }
-  job->outputs = DQ_NEW_ARRAY(arena, job->graph->output_count, dq_tensor);
-  if (!job->outputs) return dq_fail_memory(error, sizeof *job->outputs);
-  return open_folder(job->options, job->runner.session.plan, arena, &job->files, error);
-}
-
-static dq_status give_picture(pictures_job *job, int64_t picture, const dq_sample_info *info, dq_error *error) {
-  dq_plan *plan = job->runner.session.plan;
-  for (int i = 0; i < dq_plan_output_count(plan); i++) {
-    const char *name = dq_plan_output_name(plan, i);
-    const dq_tensor *alone = &job->alone[dq_graph_find(job->graph, name)->index];
-    DQ_TRY(dq_batch_part(&job->outputs[i], dq_plan_output(plan, i), alone, job->runner.batch, picture, name, error));
-  }
-  dq_print_name(stdout, info->name);
-  if (info->label >= 0) printf(" (label %" PRId64 ")", info->label);
-  printf("\n");
-  DQ_TRY(print_outputs(job->options, plan, job->outputs, job->data, error));
-  int64_t index = job->runner.first + picture;
-  return save_outputs(job->options, job->files, job->outputs, dq_plan_output_count(plan), index, error);
-}
-
-static dq_status give_batch(void *user, int64_t first, int64_t count, const dq_sample_info *infos, dq_error *error) {
-  pictures_job *job = user;
-  const int64_t done = first + count, all = dq_data_count(job->data);
-  const double limit = job->options->time_limit;
-  for (int64_t p = 0; p < count; p++) DQ_TRY(give_picture(job, p, &infos[p], error));
-  if (done < all && limit > 0 && dq_seconds() - job->start > limit)
-    return dq_fail(error, DQ_CONDITION, "--time-limit: the first %" PRId64 " of %" PRId64 " pictures were run", done,
-                   all);
-  return DQ_OK;
-}
-
-static dq_status run_pictures(pictures_job *job, dq_error *error) {
-  dq_picture_range range = {.step = 1, .count = dq_data_count(job->data)};
-  if (!isatty(STDOUT_FILENO)) range.doing = "pictures"; // else answers show it
-  job->start = dq_seconds();
-  return dq_runner_each(&job->runner, &range, give_batch, job, error);
-}
-
-static dq_status run_data(const run_options *options, dq_graph *graph, dq_arena *arena, const dq_context *context,
-                          dq_error *error) {
-  pictures_job job = {.options = options, .graph = graph};
-  dq_runner_options runner_options = {.session = {.plain = options->plain, .spent = graph}};
-  dq_session_options *session = &runner_options.session;
-  DQ_TRY(set_convolutions(options, graph, "auto", arena, session, error));
-  DQ_TRY(dq_read_shapes(&options->shapes, graph, 1, arena, &session->shapes, error));
-  dq_data_arguments arguments = options->data;
-  dq_recall_preset(&arguments, graph, context);
-  DQ_TRY(dq_open_data(&job.data, &arguments, options->common.seed, context, error));
-  if (options->data.batch > 1) runner_options.batch = options->data.batch;
-  // Shapes are inferred first, as they depend on constants, which the plan of the runner frees.
-  dq_status status = dq_infer_alone(graph, &session->shapes, job.data, context, arena, &job.alone, error);
-  if (status == DQ_OK) status = dq_runner_open(&job.runner, graph, job.data, &runner_options, context, error);
-  if (status == DQ_OK) status = open_outputs(&job, arena, error);
-  if (status == DQ_OK) status = run_pictures(&job, error);
-  dq_runner_close(&job.runner);
-  dq_data_free(job.data);
-  return status;
-}
-
 static dq_status run(const void *parsed, const dq_context *context, dq_error *error) {
-  const run_options *options = parsed;
+  const dq_run_arguments *options = parsed;
   if (options->onnx_tests) return run_suite(options, context, error);
   dq_graph *graph = NULL;
   DQ_TRY(dq_model_open(&graph, options->common.operands[0], context, error));
   dq_arena *arena = dq_context_arena(context);
   dq_status status = !arena               ? dq_fail_memory(error, 0)
-                     : options->data.data ? run_data(options, graph, arena, context, error)
+                     : options->data.data ? dq_run_pictures(options, graph, arena, context, error)
                                           : run_files(options, graph, arena, context, error);
   dq_arena_free(arena);
   dq_graph_free(graph);
@@ -403,7 +268,7 @@ static dq_status run(const void *parsed, const dq_context *context, dq_error *er
 }
 
 static dq_status check(const void *parsed, dq_error *error) {
-  const run_options *options = parsed;
+  const dq_run_arguments *options = parsed;
   if (options->onnx_tests && options->common.operand_count)
     return dq_fail(error, DQ_USAGE, "--onnx-tests takes no MODEL");
   if (!options->onnx_tests && !options->common.operand_count) return dq_fail(error, DQ_USAGE, "no MODEL given");
@@ -427,10 +292,10 @@ const dq_command dq_verb_run = {
     .operands_maximum = 1,
     DQ_OWN_ROWS(rows),
     .shared = DQ_WITH_DATA | DQ_WITH_SUMS | DQ_WITH_WISDOM,
-    .data_offset = offsetof(run_options, data),
-    .rules = {{DQ_RULE_EXCLUDES, "onnx-tests data input shape save-output conv top"},
+    .data_offset = offsetof(dq_run_arguments, data),
+    .rules = {{DQ_RULE_EXCLUDES, "onnx-tests data input shape save-output conv top decode score overlap ref json draw"},
               {DQ_RULE_AT_MOST_ONE, "input data"}},
-    .options_size = sizeof(run_options),
+    .options_size = sizeof(dq_run_arguments),
     .check = check,
     .run = run,
 };

@@ -158,6 +158,16 @@ dq_status dq_data_read(const dq_data *data, int64_t index, float *values, dq_sam
   return read_values(data, inner, values, info, error);
 }
 
+dq_status dq_data_picture(const dq_data *data, int64_t index, dq_image *image, dq_error *error) {
+  *image = (dq_image){0};
+  if (index < 0 || index >= data->count)
+    return dq_fail(error, DQ_BAD_INPUT, "picture %" PRId64 " of %" PRId64, index, data->count);
+  if (data->viewed) return dq_data_picture(data->viewed, data->order[index], image, error);
+  if (data->part_count) return dq_data_picture(data->parts[data->main_part], index, image, error);
+  if (!data->reader || is_ready(data)) return dq_fail(error, DQ_UNSUPPORTED, "the data are arrays, not pictures");
+  return data->reader->pixels(data, data->order ? data->order[index] : index, image, error);
+}
+
 dq_status dq_data_check_stop(const dq_data *data, dq_error *error) { return dq_check_stop(data->context, error); }
 
 typedef struct batch {

@@ -146,6 +146,12 @@ dq_status dq_data_view(dq_data **view, dq_data *data, const int64_t *order, int6
 // there is no memory.
 dq_status dq_data_read(const dq_data *data, int64_t index, float *values, dq_sample_info *info, dq_error *error);
 
+// Decodes picture `index` as it is stored, without preprocessing, into *image (datasets/image/image.h), whose pixels
+// the caller frees; of data with several parts that of the part with the labels. DQ_UNSUPPORTED: the data are arrays;
+// else statuses as for dq_data_read.
+struct dq_image;
+dq_status dq_data_picture(const dq_data *data, int64_t index, struct dq_image *image, dq_error *error);
+
 // DQ_CANCELLED: the context of the data was stopped, or its deadline has passed; for loops that read many pictures.
 dq_status dq_data_check_stop(const dq_data *data, dq_error *error);
 

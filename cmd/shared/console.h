@@ -4,7 +4,7 @@
 
 #include "cmd/options/options.h"
 #include "cmd/shared/heartbeat.h"
-#include "cmd/shared/print_name.h"
+#include "lib/text/print_name.h"
 
 typedef struct dq_console {
   const char *command;    // name that stands in front of every line

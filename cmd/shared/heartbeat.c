@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "cmd/shared/print_name.h"
+#include "lib/text/print_name.h"
 
 const char *dq_duration_text(double seconds, char *text, size_t size) {
   long whole = seconds < 1e8 ? (long)(seconds + 0.5) : 99999999;

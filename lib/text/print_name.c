@@ -1,4 +1,4 @@
-#include "cmd/shared/print_name.h"
+#include "lib/text/print_name.h"
 
 #include <stdint.h>
 #include <string.h>

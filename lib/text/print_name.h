@@ -1,6 +1,6 @@
 // Names from files, on a terminal.
-#ifndef DQ_CMD_PRINT_NAME_H
-#define DQ_CMD_PRINT_NAME_H
+#ifndef DQ_TEXT_PRINT_NAME_H
+#define DQ_TEXT_PRINT_NAME_H
 
 #include <stdio.h>
 
