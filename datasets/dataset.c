@@ -39,11 +39,12 @@ const char *dq_data_class_name(const dq_data *data, int64_t label) {
 }
 
 bool dq_data_natural_shape(const dq_data *data, int *channels, int *height, int *width) {
-  bool crop = data->preprocess.crop > 0;
-  *height = crop ? data->preprocess.crop : data->fixed_height;
-  *width = crop ? data->preprocess.crop : data->fixed_width;
+  const bool same = data->fixed_width > 0 && data->fixed_height > 0;
+  const dq_picture_sizes sizes = {.width = same ? data->fixed_width : data->mean_width,
+                                  .height = same ? data->fixed_height : data->mean_height,
+                                  .same = same};
   *channels = data->fixed_channels ? data->fixed_channels : 3;
-  return *height > 0 && *width > 0;
+  return dq_preprocess_open_size(&data->preprocess, &sizes, height, width);
 }
 
 bool dq_data_sample_shape(const dq_data *data, dq_tensor *shape) {

@@ -106,8 +106,8 @@ int64_t dq_data_classes(const dq_data *data);
 bool dq_data_classes_exact(const dq_data *data);
 // The name of a class; NULL: it has none. The data owns the text.
 const char *dq_data_class_name(const dq_data *data, int64_t label);
-// The size of the input for a model that leaves it open: the common size of all pictures, else the crop of the
-// preprocessing. False: there is neither.
+// The size of the input for a model that leaves it open, as the preprocessing has it (dq_preprocess_open_size of
+// datasets/preprocess.h). False: the pictures have different sizes, and the preprocessing tells none.
 bool dq_data_natural_shape(const dq_data *data, int *channels, int *height, int *width);
 // Sets rank and dimensions of *shape to those of one sample, without the dimension that counts samples, of arrays that
 // the model gets as they are; when samples differ, those of the first. False: the data are pictures, which are brought

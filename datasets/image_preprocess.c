@@ -30,8 +30,10 @@ static placement place_crop(const dq_preprocess *preprocess, const dq_image *ima
 static placement place_letterbox(const dq_preprocess *preprocess, const dq_image *image, int height, int width) {
   double factor = (double)width / image->width, other = (double)height / image->height;
   if (other < factor) factor = other;
-  int columns = (int)larger(1, image->width * factor), rows = (int)larger(1, image->height * factor);
   bool centred = preprocess->fit == DQ_FIT_LETTERBOX;
+  double full_width = image->width * factor, full_height = image->height * factor;
+  if (centred) full_width = rint(full_width), full_height = rint(full_height);
+  int columns = (int)larger(1, full_width), rows = (int)larger(1, full_height);
   return (placement){.width = columns,
                      .height = rows,
                      .columns = columns,
@@ -46,6 +48,10 @@ static placement place_line(const dq_image *image, int height, int width) {
   return (placement){.width = columns, .height = height, .columns = columns, .rows = height};
 }
 
+static bool is_letterbox(const dq_preprocess *preprocess) {
+  return preprocess->fit == DQ_FIT_LETTERBOX || preprocess->fit == DQ_FIT_LETTERBOX_CORNER;
+}
+
 static placement place(const dq_preprocess *preprocess, const dq_image *image, int height, int width) {
   switch (preprocess->fit) {
   case DQ_FIT_CROP: return place_crop(preprocess, image, height, width);
@@ -54,6 +60,31 @@ static placement place(const dq_preprocess *preprocess, const dq_image *image, i
   case DQ_FIT_LINE: return place_line(image, height, width);
   default: return (placement){.width = width, .height = height, .columns = width, .rows = height};
   }
+}
+
+// A side of an input that leaves its sizes open.
+static int open_side(const dq_preprocess *preprocess, double side) {
+  double count = floor(side) / preprocess->multiple;
+  count = is_letterbox(preprocess) ? ceil(count) : rint(count);
+  return (int)(larger(1, count) * preprocess->multiple);
+}
+
+bool dq_preprocess_open_size(const dq_preprocess *preprocess, const dq_picture_sizes *pictures, int *height,
+                             int *width) {
+  bool line = preprocess->fit == DQ_FIT_LINE && preprocess->resize && preprocess->longest;
+  if (preprocess->crop || line) {
+    *height = preprocess->crop ? preprocess->crop : preprocess->resize;
+    *width = preprocess->crop ? preprocess->crop : preprocess->longest;
+    return true;
+  }
+  double longest = preprocess->longest, columns = pictures->width, rows = pictures->height;
+  if (!pictures->same && (preprocess->fit != DQ_FIT_STRETCH || columns <= 0)) columns = rows = longest;
+  double side = larger(columns, rows);
+  if (side <= 0 || (!pictures->same && longest == 0)) return false;
+  double target = longest > 0 && (!pictures->same || side > longest) ? longest : side;
+  *height = open_side(preprocess, rows * target / side);
+  *width = open_side(preprocess, columns * target / side);
+  return true;
 }
 
 static void fill_view(dq_view *view, const placement *at, int height, int width) {
@@ -113,7 +144,7 @@ dq_status dq_preprocess_apply(const dq_preprocess *preprocess, dq_image *image, 
     float table[256];
     for (int byte = 0; byte < 256; byte++) table[byte] = (float)byte_value(preprocess, norm, c, byte);
     int source = window.channels == 1 ? 0 : preprocess->colour == DQ_COLOUR_BGR ? channels - 1 - c : c;
-    fill_channel(table, &window, source, &at, (float)byte_value(preprocess, norm, c, preprocess->pad), shape,
+    fill_channel(table, &window, source, &at, (float)byte_value(preprocess, norm, c, preprocess->pad[c]), shape,
                  values + (shape->channels_last ? c : (int64_t)c * height * width));
   }
   if (resampled) dq_image_deinit(&window);

@@ -17,12 +17,28 @@ typedef struct preset {
 } preset;
 
 static const preset presets[] = {
-#define DQ_PRESET(name, fit, filter, resize, pad, colour, scale, mean, std, patient)                                   \
-  {name, {DQ_FIT_##fit, DQ_FILTER_##filter, resize, 0, pad, DQ_COLOUR_##colour, scale, mean, std, patient}},
+#define DQ_PRESET(name, fit, filter, resize, longest, multiple, pad, colour, scale, mean, std, patient)                \
+  {name,                                                                                                               \
+   {DQ_FIT_##fit, DQ_FILTER_##filter, resize, 0, longest, multiple, pad, DQ_COLOUR_##colour, scale, mean, std,         \
+    patient}},
+#define DQ_PRESET_ALIAS(name, row)
 #include "datasets/presets.def"
 #undef DQ_PRESET
+#undef DQ_PRESET_ALIAS
 };
 enum { PRESETS = DQ_COUNT(presets) };
+
+typedef struct alias {
+  const char *name, *row;
+} alias;
+
+static const alias aliases[] = {
+#define DQ_PRESET(name, fit, filter, resize, longest, multiple, pad, colour, scale, mean, std, patient)
+#define DQ_PRESET_ALIAS(name, row) {name, row},
+#include "datasets/presets.def"
+#undef DQ_PRESET
+#undef DQ_PRESET_ALIAS
+};
 
 const char *dq_preset_name(int index) { return index >= 0 && index < PRESETS ? presets[index].name : NULL; }
 
@@ -84,15 +100,22 @@ static dq_status parse_three(const char *field, const char *text, double values[
   return DQ_OK;
 }
 
+static dq_status parse_pad(const char *text, double values[3], dq_arena *arena, dq_error *error) {
+  DQ_TRY(parse_three("pad", text, values, arena, error));
+  for (int i = 0; i < 3; i++)
+    if (values[i] < 0 || values[i] > 255)
+      return dq_fail(error, DQ_USAGE, "preprocess: pad is '%s', expected numbers from 0 to 255", text);
+  return DQ_OK;
+}
+
 static dq_status parse_field(dq_preprocess *preprocess, const char *field, const char *value, const char **norm,
                              dq_arena *arena, dq_error *error) {
   int number = 0;
   if (!strcmp(field, "resize")) return parse_size(field, value, 0, 65536, &preprocess->resize, error);
   if (!strcmp(field, "crop")) return parse_size(field, value, 1, 65536, &preprocess->crop, error);
-  if (!strcmp(field, "pad")) {
-    if (parse_quotient(value, &preprocess->pad, arena) && preprocess->pad >= 0 && preprocess->pad <= 255) return DQ_OK;
-    return dq_fail(error, DQ_USAGE, "preprocess: pad is '%s', expected a number from 0 to 255", value);
-  }
+  if (!strcmp(field, "longest")) return parse_size(field, value, 0, 65536, &preprocess->longest, error);
+  if (!strcmp(field, "multiple")) return parse_size(field, value, 1, 65536, &preprocess->multiple, error);
+  if (!strcmp(field, "pad")) return parse_pad(value, preprocess->pad, arena, error);
   if (!strcmp(field, "mean")) return parse_three(field, value, preprocess->mean, arena, error);
   if (!strcmp(field, "std")) return parse_three(field, value, preprocess->std, arena, error);
   if (!strcmp(field, "scale")) {
@@ -120,12 +143,14 @@ static dq_status parse_field(dq_preprocess *preprocess, const char *field, const
     return DQ_OK;
   }
   dq_fail(error, DQ_USAGE, "preprocess: unknown field '%s'", field);
-  dq_error_hint(error, "fields are resize, crop, fit, color, mean, std, scale, filter, pad, norm");
+  dq_error_hint(error, "fields are resize, crop, longest, multiple, fit, color, mean, std, scale, filter, pad, norm");
   return DQ_USAGE;
 }
 
 static dq_status find_preset(const char *name, dq_preprocess *fields, dq_error *error) {
-  char names[256] = "";
+  char names[384] = "";
+  for (size_t i = 0; i < DQ_COUNT(aliases); i++)
+    if (!strcmp(aliases[i].name, name)) name = aliases[i].row;
   for (int i = 0; i < PRESETS; i++) {
     if (!strcmp(presets[i].name, name)) {
       *fields = presets[i].fields;
@@ -177,7 +202,7 @@ static dq_status parse_fields(dq_preprocess *preprocess, const char *text, bool 
 
 dq_status dq_preprocess_parse(dq_preprocess *preprocess, const char *name, const char *overrides, const char **norm,
                               dq_arena *arena, dq_error *error) {
-  *preprocess = (dq_preprocess){.fit = DQ_FIT_STRETCH, .scale = 1, .std = {1, 1, 1}};
+  *preprocess = (dq_preprocess){.fit = DQ_FIT_STRETCH, .multiple = 1, .scale = 1, .std = {1, 1, 1}};
   *norm = NULL;
   DQ_TRY(parse_fields(preprocess, name, true, norm, arena, error));
   DQ_TRY(parse_fields(preprocess, overrides, !name, norm, arena, error));

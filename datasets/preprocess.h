@@ -22,9 +22,12 @@ typedef enum dq_colour { DQ_COLOUR_RGB, DQ_COLOUR_BGR, DQ_COLOUR_GREY } dq_colou
 typedef struct dq_preprocess {
   dq_picture_fit fit;
   dq_filter filter;
-  int resize; // short side in pixels for DQ_FIT_CROP; 0: that of the input
-  int crop;   // size in pixels that the input must have; 0: any
-  double pad; // 0 to 255: the byte outside of the picture
+  // Short side in pixels for DQ_FIT_CROP, 0: that of the input. For DQ_FIT_LINE the height of an input that leaves its
+  // sizes open.
+  int resize;
+  int crop;              // size in pixels that the input must have; 0: any
+  int longest, multiple; // of an input that leaves its sizes open: dq_preprocess_open_size
+  double pad[3];         // 0 to 255: the byte outside of the picture, in the order of the channels of the model
   dq_colour colour;
   double scale;
   double mean[3], std[3];
@@ -68,6 +71,20 @@ typedef struct dq_picture_shape {
   int channels, height, width; // 0 until known
   bool channels_last;
 } dq_picture_shape;
+
+// The sizes of the pictures of a data set, in pixels.
+typedef struct dq_picture_sizes {
+  double width, height; // of each picture, or the averages over pictures of different sizes; 0: not known
+  bool same;            // all pictures have that size
+} dq_picture_sizes;
+
+// The size in pixels of an input that leaves height and width open: `crop`, if the preprocessing has one; for
+// DQ_FIT_LINE `resize` x `longest`; else the size of the pictures, reduced so that its longer side is `longest` at
+// most. Pictures of different sizes: a square of `longest`; for DQ_FIT_STRETCH `longest` for the longer side, with the
+// aspect ratio of the averages. Sides are multiples of `multiple`, the nearest ones or, for letterboxes, the next
+// larger ones. False: pictures have different sizes, or unknown ones, and `longest` is 0.
+bool dq_preprocess_open_size(const dq_preprocess *preprocess, const dq_picture_sizes *pictures, int *height,
+                             int *width);
 
 // Writes the preprocessed picture to `values`, channels * height * width elements in the order of `shape`, which has 1
 // or 3 channels. `view` receives the place of the picture in the input. `image` may be converted to grey or RGB. `norm`

@@ -31,6 +31,7 @@ struct dq_data {
   int64_t class_name_count;
   bool spread_limit;                             // a limit selects pictures evenly, not the first ones
   int fixed_width, fixed_height, fixed_channels; // common to all pictures; 0: they differ
+  double mean_width, mean_height;                // averages in pixels over pictures of different sizes; 0: not known
   dq_preprocess preprocess;
   const char *preprocess_text;
   const char *generated; // specification of pictures that no file holds; else NULL

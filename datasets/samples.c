@@ -156,7 +156,7 @@ static dq_status try_again(check *c, dq_data *data, int64_t i, bool strict, dq_e
 }
 
 static dq_status drop_broken(dq_data *data, check *c, bool strict, dq_error *error) {
-  int64_t kept = 0, total = data->count, first = -1;
+  int64_t kept = 0, total = data->count, first = -1, width = 0, height = 0;
   bool same = true, equal = true;
   for (int64_t i = 0; i < total; i++) {
     if (c->widths[i] == 0) DQ_TRY(try_again(c, data, i, strict, error));
@@ -164,9 +164,12 @@ static dq_status drop_broken(dq_data *data, check *c, bool strict, dq_error *err
     if (first < 0) first = i;
     same &= c->widths[i] == c->widths[first] && c->heights[i] == c->heights[first];
     equal &= c->hashes[i] == c->hashes[first];
+    width += c->widths[i], height += c->heights[i];
     data->order[kept++] = data->order[i];
   }
   data->count = kept;
+  data->mean_width = kept ? (double)width / (double)kept : 0;
+  data->mean_height = kept ? (double)height / (double)kept : 0;
   if (kept > 1 && equal) dq_message(data->context, DQ_WARNING, "all pictures are equal");
   if (kept && same) {
     data->fixed_width = c->widths[first];

@@ -181,8 +181,9 @@ const dq_option dq_data_rows[] = {
      .needs = "data|eval",
      .help = "overrides parts of the preset",
      .details = "resize=256, crop=224, fit=crop|stretch|letterbox|letterbox-corner|line, color=rgb|bgr|grey, "
-                "mean=a:b:c, std=a:b:c, scale=s, filter=pil-bilinear|pil-bicubic, pad=p, norm=FILE. Numbers may be "
-                "quotients: scale=1/255."},
+                "mean=a:b:c, std=a:b:c, scale=s, filter=pil-bilinear|pil-bicubic, pad=p or a:b:c, norm=FILE. Numbers "
+                "may be quotients: scale=1/255. Of a model that leaves its sizes open: longest=960 (its longer side "
+                "at most), multiple=32 (both sides)."},
     {.name = "labels",
      .job = DQ_JOB_OWN,
      .type = DQ_OPTION_FILE,

@@ -84,12 +84,21 @@ static void declare(description *d, bool is_input, char **words, int count) {
   dq_value *value = dq_graph_add_value(d->graph, words[0]);
   dq_dimension *dims = DQ_NEW_ARRAY(d->graph->arena, count, dq_dimension);
   for (int i = 1; i < count; i++) {
-    dims[i - 1].size = atoll(words[i]);
-    dims[i - 1].symbol = dims[i - 1].size == -1 ? "N" : NULL;
+    const bool number = strchr("-0123456789", *words[i]);
+    dims[i - 1].size = number ? atoll(words[i]) : -1;
+    dims[i - 1].symbol = number ? dims[i - 1].size == -1 ? "N" : NULL : words[i];
   }
   value->type = DQ_F32, value->rank = count > 1 ? count - 1 : -1, value->dims = dims;
   if (is_input) value->is_input = true, d->graph->inputs = appended(d, d->graph->inputs, &d->graph->input_count, value);
   else value->is_output = true, d->graph->outputs = appended(d, d->graph->outputs, &d->graph->output_count, value);
+}
+
+// A property of the model, whose value are the words behind the key with spaces between.
+static bool set_property(description *d, char **words, int count) {
+  char value[1024] = "";
+  for (int i = 1; i < count; i++)
+    snprintf(value + strlen(value), sizeof value - strlen(value), "%s%s", i > 1 ? " " : "", words[i]);
+  return dq_graph_set_property(d->graph, words[0], value, NULL) == DQ_OK;
 }
 
 // One line of at least three words.
@@ -99,6 +108,7 @@ static bool read_line(description *d, char **words, int count) {
     return true;
   }
   if (count < 3) return false;
+  if (!strcmp(words[0], "property")) return set_property(d, words + 1, count - 1);
   if (!strcmp(words[0], "opset") && !strcmp(words[1], "=")) {
     d->graph->opsets[0].version = atoll(words[2]);
     return true;

@@ -323,8 +323,8 @@ static void windows_of_odd_rests(void **state) {
     int height, width, top, left, rows, columns;
   } cases[] = {{"fit=letterbox,pad=9", "wide.pgm", 5, 5, 1, 0, 2, 5}, // 8 x 4: 2.5 rows, a rest of 3
                {"fit=letterbox,pad=9", "high.pgm", 5, 5, 0, 1, 5, 2},
-               {"fit=letterbox,pad=9", "wide.pgm", 7, 7, 2, 0, 3, 7}, // 3.5 rows
-               {"fit=letterbox,pad=9", "high.pgm", 7, 7, 0, 2, 7, 3},
+               {"fit=letterbox,pad=9", "wide.pgm", 7, 7, 1, 0, 4, 7}, // 3.5 rows, to the even number
+               {"fit=letterbox,pad=9", "high.pgm", 7, 7, 0, 1, 7, 4},
                {"fit=letterbox,pad=9", "wide.pgm", 4, 5, 1, 0, 2, 5},
                {"fit=letterbox,pad=9", "wide.pgm", 4, 9, 0, 0, 4, 8}, // a rest of 1
                {"fit=letterbox,pad=9", "high.pgm", 9, 4, 0, 0, 8, 4},

@@ -64,10 +64,10 @@ static void read_picture(const char *list, const char *preset, const char *prepr
 
 static void near(float value, double expected) { assert_true(fabs((double)value - expected) < 1e-6); }
 
-static void yolov8(void **state) {
+static void yolo(void **state) {
   (void)state;
-  float values[3 * 2 * 6];
-  read_picture("four.txt", "yolov8", NULL, 2, 6, values); // two columns of 114 on both sides
+  float values[3 * 2 * 6], old[3 * 2 * 6];
+  read_picture("four.txt", "yolo", NULL, 2, 6, values); // two columns of 114 on both sides
   near(values[0], 114 / 255.0);
   near(values[1], 114 / 255.0);
   near(values[2], 0);
@@ -76,6 +76,103 @@ static void yolov8(void **state) {
   near(values[6 + 3], 1); // red of the last pixel
   near(values[24 + 6 + 3], 253 / 255.0);
   near(values[24 + 6 + 5], 114 / 255.0);
+  read_picture("four.txt", "yolov8", NULL, 2, 6, old); // the name that the row had before
+  assert_memory_equal(old, values, sizeof old);
+}
+
+// The size of a picture in a letterbox is rounded, halves to the even number; its place is rounded down.
+static void letterboxes_round(void **state) {
+  (void)state;
+  static const struct {
+    int width, height, columns, rows, first_column, first_row, last_column, last_row;
+  } cases[] = {{3, 4, 6, 6, 1, 0, 4, 5},   // 4.5 x 6: 4 columns behind 1
+               {3, 4, 8, 2, 3, 0, 4, 1},   // 1.5 x 2: 2 columns behind 3
+               {8, 7, 4, 8, 0, 2, 3, 5},   // 4 x 3.5: 4 rows behind 2
+               {10, 5, 5, 6, 0, 2, 4, 3}}; // 5 x 2.5: 2 rows behind 2
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    float values[3 * 48];
+    put_white(cases[i].width, cases[i].height);
+    read_picture("white.txt", "yolo", NULL, cases[i].rows, cases[i].columns, values);
+    for (int y = 0; y < cases[i].rows; y++)
+      for (int x = 0; x < cases[i].columns; x++) {
+        const bool inside = x >= cases[i].first_column && x <= cases[i].last_column && y >= cases[i].first_row &&
+                            y <= cases[i].last_row;
+        near(values[y * cases[i].columns + x], inside ? 1 : 114 / 255.0);
+      }
+  }
+}
+
+// 4 x 2 pixels: columns 0 and 3 are outside of the window of 2 x 2.
+static void classifiers(void **state) {
+  (void)state;
+  float values[12], square[12];
+  put("wide.ppm", "P6 4 2 255\n\1\2\3\11\12\13\21\22\23\1\2\3\1\2\3\31\32\33\41\42\43\1\2\3", 35);
+  put("wide.txt", "wide.ppm 0\n", 11);
+  read_picture("wide.txt", "yolo-cls", NULL, 2, 2, values);
+  near(values[0], 9 / 255.0);
+  near(values[3], 33 / 255.0);
+  near(values[4 + 1], 18 / 255.0);
+  near(values[8 + 2], 27 / 255.0);
+  read_picture("wide.txt", "clip", NULL, 2, 2, values);
+  near(values[0], (9 / 255.0 - 0.48145466) / 0.26862954);
+  near(values[4 + 1], (18 / 255.0 - 0.4578275) / 0.26130258);
+  near(values[8 + 3], (35 / 255.0 - 0.40821073) / 0.27577711);
+  read_picture("wide.txt", "mobilevit", "resize=2", 2, 2, values); // blue first
+  near(values[0], 11 / 255.0);
+  near(values[4 + 3], 34 / 255.0);
+  near(values[8 + 1], 17 / 255.0);
+  put_white(5, 3);
+  read_picture("white.txt", "mobilevit", NULL, 2, 2, square);
+  for (int i = 0; i < 12; i++) near(square[i], 1);
+}
+
+static void detectors(void **state) {
+  (void)state;
+  float values[3 * 2 * 4], stretched[3 * 2 * 4];
+  read_picture("four.txt", "rtdetr", NULL, 2, 2, values);
+  near(values[0], 0);
+  near(values[4 + 3], 254 / 255.0);
+  near(values[8], 2 / 255.0);
+  read_picture("four.txt", "rtdetr", NULL, 2, 4, values);
+  read_picture("four.txt", "vww", NULL, 2, 4, stretched);
+  assert_memory_equal(values, stretched, sizeof values);
+  read_picture("four.txt", "retinaface", NULL, 2, 4, values); // top left, the mean behind it becomes 0
+  near(values[0], 2 - 104);
+  near(values[8 + 1], 4 - 117);
+  near(values[16 + 4 + 1], 255 - 123);
+  for (int c = 0; c < 3; c++)
+    for (int y = 0; y < 2; y++) assert_true(values[c * 8 + y * 4 + 2] == 0 && values[c * 8 + y * 4 + 3] == 0);
+}
+
+// The size of an input that leaves its sizes open.
+static void open_size(const char *preset, const char *preprocess, const char *list, int height, int width) {
+  dq_data *data;
+  int channels, rows = 0, columns = 0;
+  assert_int_equal(open_data(&data, list, preset, preprocess), DQ_OK);
+  assert_int_equal(dq_data_natural_shape(data, &channels, &rows, &columns), height > 0);
+  dq_data_free(data);
+  if (height == 0) return;
+  assert_int_equal(rows, height);
+  assert_int_equal(columns, width);
+}
+
+static void open_sizes(void **state) {
+  (void)state;
+  put_white(30, 20);
+  open_size("imagenet", NULL, "white.txt", 20, 30);                // that of the pictures
+  open_size("yolo", NULL, "white.txt", 32, 32);                    // the next multiples
+  open_size("yolo", "longest=15,multiple=4", "white.txt", 12, 16); // 15 x 10
+  open_size("yolo", "longest=0,multiple=1", "white.txt", 20, 30);
+  open_size("ppocr-det", "multiple=8", "white.txt", 16, 32);            // 2.5 and 3.75 multiples: 2 and 4
+  open_size("ppocr-det", "multiple=8,longest=20", "white.txt", 16, 16); // 20 x 13: 2.5 and 1.6 multiples
+  open_size("ppocr-det", "crop=9", "white.txt", 9, 9);
+  open_size("ppocr-rec", NULL, "white.txt", 48, 320);
+  put("both.txt", "white.pgm 0\nfour.ppm 0\n", 23); // 30 x 20 and 2 x 2: 16 x 11 on average
+  open_size("imagenet", NULL, "both.txt", 0, 0);
+  open_size("yolo", NULL, "both.txt", 640, 640);
+  open_size("ppocr-det", NULL, "both.txt", 672, 960); // 960 * 11 / 16 = 660: 20.6 multiples
+  open_size("ppocr-det", "longest=1,multiple=1", "both.txt", 1, 1);
+  open_size("ppocr-det", "longest=65536,multiple=65536", "both.txt", 65536, 65536);
 }
 
 static void picodet(void **state) {
@@ -124,14 +221,17 @@ static void quotients(void **state) {
   read_picture("four.txt", NULL, "scale=1/255", 2, 2, values);
   read_picture("four.txt", "darknet", NULL, 2, 2, preset);
   assert_memory_equal(values, preset, sizeof values);
-  static const char *const wrong[] = {"scale=1/0", "scale=1/",           "scale=/255", "scale=1/2/3", "mean=1/2:1",
-                                      "std=0/5",   "scale=1e308/1e-308", "pad=256",    "pad=-1",      "pad=255/0"};
+  static const char *const wrong[] = {"scale=1/0",  "scale=1/",  "scale=/255",         "scale=1/2/3", "mean=1/2:1",
+                                      "std=0/5",    "pad=256",   "scale=1e308/1e-308", "pad=-1",      "pad=255/0",
+                                      "pad=1:2",    "pad=1:2:",  "pad=1:2:256",        "longest=-1",  "longest=65537",
+                                      "multiple=0", "multiple=", "multiple=65537"};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     dq_data *data;
     assert_int_equal(open_data(&data, "four.txt", NULL, wrong[i]), DQ_USAGE);
     dq_data_free(data);
   }
-  static const char *const ends[] = {"pad=0", "pad=255", "resize=0", "crop=1", "crop=65536"};
+  static const char *const ends[] = {"pad=0",     "pad=255",       "pad=0:255:1/2", "resize=0",       "crop=1",
+                                     "longest=0", "longest=65536", "multiple=1",    "multiple=65536", "crop=65536"};
   for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
     dq_data *data;
     assert_int_equal(open_data(&data, "four.txt", NULL, ends[i]), DQ_OK);
@@ -205,14 +305,10 @@ static void reach(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(yolov8),
-      cmocka_unit_test(picodet),
-      cmocka_unit_test(ppocr),
-      cmocka_unit_test(lines_of_text),
-      cmocka_unit_test(quotients),
-      cmocka_unit_test(reach),
-      cmocka_unit_test(remembered_as_typed),
-      cmocka_unit_test(paths_are_not_remembered),
+      cmocka_unit_test(yolo),      cmocka_unit_test(letterboxes_round),   cmocka_unit_test(classifiers),
+      cmocka_unit_test(detectors), cmocka_unit_test(open_sizes),          cmocka_unit_test(picodet),
+      cmocka_unit_test(ppocr),     cmocka_unit_test(lines_of_text),       cmocka_unit_test(quotients),
+      cmocka_unit_test(reach),     cmocka_unit_test(remembered_as_typed), cmocka_unit_test(paths_are_not_remembered),
   };
   return cmocka_run_group_tests(tests, enter, leave);
 }
