@@ -171,7 +171,8 @@ const dq_option dq_data_rows[] = {
      DATA(preset),
      .needs = "data|eval",
      .help = "how pictures become the model's input, where the model does not remember it",
-     .details = "A model that dq writes remembers its preset."},
+     .details = "A model that dq writes remembers its preset. Metadata of models of Ultralytics tells it, which a "
+                "message says; --preset overrides both."},
     {.name = "preprocess",
      .job = DQ_JOB_OWN,
      .type = DQ_OPTION_STRING,
