@@ -8,6 +8,7 @@
 #include "lib/eval/accuracy.h"
 #include "lib/onnx/onnx.h"
 #include "lib/document/origin.h"
+#include "lib/document/preset_guess.h"
 #include "quant/amp/policy.h"
 #include "quant/files/precision.h"
 #include "quant/files/table.h"
@@ -247,6 +248,30 @@ static void use_origin(const uint8_t *data, size_t size) {
   dq_graph_free(graph);
 }
 
+// What an export says of itself: a preset that is told can be taken.
+static void use_metadata(const uint8_t *data, size_t size) {
+  (void)size;
+  static const char *const facts[][2] = {{"author", "Ultralytics"}, {"task", "detect"}, {"end2end", "True"}};
+  static const char *const texts[] = {"names", "imgsz", "stride"};
+  static const dq_dimension open[] = {{-1, NULL}, {3, NULL}, {-1, NULL}, {-1, NULL}};
+  dq_error error = {0};
+  double reach;
+  dq_graph *graph = small_graph();
+  bool good = true;
+  for (int i = 0; i < 3; i++) good = good && dq_graph_set_property(graph, facts[i][0], facts[i][1], &error) == DQ_OK;
+  for (int i = 0; i < 3; i++)
+    good = good && dq_graph_set_property(graph, texts[i], (const char *)data, &error) == DQ_OK;
+  if (!good) fuzz_fail("%s", error.message);
+  graph->inputs[0]->dims = open;
+  for (int task = 0; task < 2; task++) {
+    const char *property, *text = dq_guess_preset(graph, &property);
+    if (text && dq_preprocess_reach(&reach, NULL, text, graph->arena, &error) != DQ_OK) fuzz_fail("%s", error.message);
+    if (text) fuzz_reach(FUZZ_RUN);
+    if (dq_graph_set_property(graph, "task", "pose", &error) != DQ_OK) fuzz_fail("%s", error.message);
+  }
+  dq_graph_free(graph);
+}
+
 // How boxes are decoded: the text of an option, or JSON in the model's property.
 static void use_decode(const uint8_t *data, size_t size) {
   dq_error error = {0};
@@ -307,7 +332,7 @@ static const struct {
      use_preprocess,
      fuzz_mutate_text,
      {"resize=20,crop=8,fit=crop,color=bgr,mean=1:2:3,std=0.5:1:2,scale=0.1,filter=pil-bicubic",
-      "fit=letterbox,pad=114", "fit=stretch,color=grey,filter=pil-bilinear,scale=1"}},
+      "fit=letterbox,pad=114:0:1/2,longest=640,multiple=32", "fit=stretch,color=grey,filter=pil-bilinear,scale=1"}},
     {"norm",
      use_norm,
      fuzz_mutate_text,
@@ -336,6 +361,7 @@ static const struct {
      {"yolo:classes=1,anchors=10x14:23x27", "yolox", "yolo:classes=1,anchors=10x14:23x27,scale=1.05",
       "[{\"name\": \"y\", \"classes\": 1, \"anchors\": [[10, 14], [23, 27]], \"scale_x_y\": 1.05}]"}},
     {"shape", use_shape, fuzz_mutate_text, {"x=1,3,8,8", "1,3,8,8"}},
+    {"metadata", use_metadata, fuzz_mutate_text, {"{0: 'cat', 1: \"dog's\", 2: ''}", "[384, 640]", "32"}},
 };
 
 static size_t array_seed(uint8_t *data) {
