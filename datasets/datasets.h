@@ -16,7 +16,7 @@ typedef enum dq_label_kind {
   DQ_LABEL_NONE,
   DQ_LABEL_CLASS, // the number of a class, from 0
   DQ_LABEL_MASK,  // a picture whose pixels are numbers of classes
-  DQ_LABEL_BOXES, // a text file with lines `class cx cy w h`, coordinates relative to the picture (0 to 1)
+  DQ_LABEL_BOXES, // objects with boxes, which dq_objects_read gives (datasets/objects.h)
 } dq_label_kind;
 
 // The place of the picture inside of the input of the model. The point (x, y) of the input, in coordinates from 0 to 1,
@@ -32,7 +32,8 @@ typedef struct dq_sample_info {
   dq_label_kind kind;
   int64_t label;          // DQ_LABEL_CLASS: >= 0; else -1
   const char *label_path; // file of the mask or the boxes, owned by the data; NULL: this picture has none
-  int width, height;      // of the picture as stored, before preprocessing; 0 for arrays
+  const struct dq_annotations *annotations; // what reads the boxes, owned by the data; NULL: a text file of YOLO's form
+  int width, height;                        // of the picture as stored, before preprocessing; 0 for arrays
   dq_view view;
 } dq_sample_info;
 

@@ -1,11 +1,9 @@
 // Detection: mean average precision at an overlap of 0.5 (Everingham et al. 2010, all points).
-#include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/file.h"
+#include "datasets/objects.h"
 #include "lib/base/sizes.h"
 #include "lib/decode/decode.h"
 #include "lib/eval/task_internal.h"
@@ -100,56 +98,29 @@ static void close_detect(dq_task *task) {
   dq_budget_free(state->kept);
 }
 
-static dq_status add_truth(detection *state, const double numbers[5], const dq_sample_info *info, dq_error *error) {
+static dq_status add_truth(detection *state, const dq_object *object, dq_error *error) {
   true_box *items = grow(state->truth, state->truth_count, &state->truth_room, sizeof *items, error);
   if (!items) return DQ_SYSTEM;
   state->truth = items;
-  if (numbers[0] < 0 || numbers[0] != floor(numbers[0]))
-    return dq_fail(error, DQ_BAD_INPUT, "class %g, expected a whole number from 0", numbers[0]);
-  if (numbers[0] >= (double)state->decoder.classes)
-    return dq_fail(error, DQ_BAD_INPUT, "class %g, the model has %" PRId64 " classes", numbers[0],
+  if (object->class >= state->decoder.classes)
+    return dq_fail(error, DQ_BAD_INPUT, "class %" PRId64 ", the model has %" PRId64 " classes", object->class,
                    state->decoder.classes);
-  double x = numbers[1], y = numbers[2], width = numbers[3], height = numbers[4];
-  items[state->truth_count++] = (true_box){.class = (int64_t)numbers[0],
+  items[state->truth_count++] = (true_box){.class = object->class,
                                            .picture = state->picture,
-                                           .box = {(x - width / 2) * info->width, (y - height / 2) * info->height,
-                                                   (x + width / 2) * info->width, (y + height / 2) * info->height}};
+                                           .box = {object->left, object->top, object->right, object->bottom}};
   return DQ_OK;
 }
 
-// One line: five numbers, or nothing.
-static dq_status read_truth_line(detection *state, const char *line, const dq_sample_info *info, dq_error *error) {
-  double numbers[5];
-  int count = 0;
-  for (char *end; *(line += strspn(line, " \t\r")); line = end) {
-    double number = strtod(line, &end);
-    if (end == line || !isfinite(number) || count == 5)
-      return dq_fail(error, DQ_BAD_INPUT, "expected five numbers: class, centre and size");
-    numbers[count++] = number;
-  }
-  if (count == 0) return DQ_OK;
-  if (count < 5) return dq_fail(error, DQ_BAD_INPUT, "%d numbers, expected five", count);
-  return add_truth(state, numbers, info, error);
-}
-
-static dq_status read_truth(detection *state, const dq_sample_info *info, dq_error *error) {
-  dq_file file;
-  if (!info->label_path) return DQ_OK;
-  DQ_TRY(dq_file_open_regular(&file, info->label_path, error));
-  char *text = strndup((const char *)file.data, file.size);
-  dq_file_close(&file);
-  if (!text) return dq_fail_memory(error, 0);
+static dq_status read_truth(dq_task *task, const dq_sample_info *info, dq_error *error) {
+  dq_objects objects;
+  DQ_TRY(dq_objects_read(&objects, info, dq_budget_of(task->context), error));
   dq_status status = DQ_OK;
-  int64_t number = 0;
-  for (char *line = text, *next; line && status == DQ_OK; line = next) {
-    next = strchr(line, '\n');
-    if (next) *next++ = 0;
-    number++;
-    status = read_truth_line(state, line, info, error);
+  for (int64_t i = 0; i < objects.count && status == DQ_OK; i++) {
+    status = add_truth(task->state, &objects.items[i], error);
+    if (status != DQ_OK) dq_objects_place(&objects, i, status, error);
   }
-  free(text);
-  if (status == DQ_OK) return DQ_OK;
-  return dq_error_prefix(error, status, "%s: line %" PRId64, info->label_path, number);
+  dq_objects_free(&objects);
+  return status;
 }
 
 static double clip(double value, double offset, double scale) {
@@ -199,7 +170,7 @@ static dq_status add_detect(dq_task *task, const dq_tensor *const *outputs, int6
   const dq_candidates candidates = {.boxes = state->boxes, .scores = state->scores};
   DQ_TRY(dq_decode(&state->decoder, outputs, item, &candidates, error));
   place_boxes(state, info);
-  DQ_TRY(read_truth(state, info, error));
+  DQ_TRY(read_truth(task, info, error));
   for (int64_t class = 0; class < state->decoder.classes; class ++) DQ_TRY(add_found(state, class, error));
   return DQ_OK;
 }
