@@ -169,6 +169,15 @@ dq_status dq_data_picture(const dq_data *data, int64_t index, dq_image *image, d
   return data->reader->pixels(data, data->order ? data->order[index] : index, image, error);
 }
 
+dq_status dq_sample_objects(dq_objects *objects, const dq_sample_info *info, dq_budget *budget, dq_error *error) {
+  const dq_object_file file = {.path = info->label_path,
+                               .annotations = info->annotations,
+                               .picture = info->annotated,
+                               .width = info->width,
+                               .height = info->height};
+  return dq_objects_read(objects, &file, budget, error);
+}
+
 dq_status dq_data_check_stop(const dq_data *data, dq_error *error) { return dq_check_stop(data->context, error); }
 
 typedef struct batch {

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "datasets/objects/objects.h"
 #include "lib/base/context.h"
 #include "lib/base/status.h"
 #include "lib/base/tensor.h"
@@ -16,7 +17,7 @@ typedef enum dq_label_kind {
   DQ_LABEL_NONE,
   DQ_LABEL_CLASS, // the number of a class, from 0
   DQ_LABEL_MASK,  // a picture whose pixels are numbers of classes
-  DQ_LABEL_BOXES, // objects with boxes, which dq_objects_read gives (datasets/objects.h)
+  DQ_LABEL_BOXES, // objects with boxes, which dq_sample_objects gives
 } dq_label_kind;
 
 // The place of the picture inside of the input of the model. The point (x, y) of the input, in coordinates from 0 to 1,
@@ -30,10 +31,11 @@ typedef struct dq_sample_info {
   char name[256];   // name in the data set; of a longer name the end
   const char *path; // file of the picture, owned by the data; NULL: it has no file of its own
   dq_label_kind kind;
-  int64_t label;          // DQ_LABEL_CLASS: >= 0; else -1
-  const char *label_path; // file of the mask or the boxes, owned by the data; NULL: this picture has none
-  const struct dq_annotations *annotations; // what reads the boxes, owned by the data; NULL: a text file of YOLO's form
-  int width, height;                        // of the picture as stored, before preprocessing; 0 for arrays
+  int64_t label;                     // DQ_LABEL_CLASS: >= 0; else -1
+  const char *label_path;            // file of the mask or the boxes, owned by the data; NULL: this picture has none
+  const dq_annotations *annotations; // what reads the boxes, owned by the data; NULL: a text file of YOLO's form
+  int64_t annotated;                 // number of the picture in `annotations`
+  int width, height;                 // of the picture as stored, before preprocessing; 0 for arrays
   dq_view view;
 } dq_sample_info;
 
@@ -66,12 +68,12 @@ typedef struct dq_data_options {
   const dq_data_array *arrays; // [array_count] in place of what `spec` names; NULL: none
   int array_count;
   const dq_tensor *array_labels; // of `arrays`: integers from 0, one for each sample; NULL: none
-  const char *spec;              // DIR, LIST.txt, cifar10:..., mnist:..., npy:..., synth:..., pb:...; or NAME=SPEC or
-                                 // NAME=SPEC;NAME=SPEC, with the names of inputs of the network
-  const char *labels;            // for a folder: a file of lines `path label`, or a folder of masks or of
-                                 // box files with the pictures' names; for npy: an array of labels;
-                                 // else a file with the classes' names, one per line; may be NULL
-  const char *preset;            // a row of presets.def; NULL: none
+  const char *spec;   // DIR, LIST.txt, coco:..., cifar10:..., mnist:..., npy:..., synth:..., pb:...; or NAME=SPEC or
+                      // NAME=SPEC;NAME=SPEC, with the names of inputs of the network
+  const char *labels; // for a folder: a file of lines `path label`, a file of COCO, or a folder of masks or of
+                      // box files with the pictures' names; for npy: an array of labels;
+                      // else a file with the classes' names, one per line; may be NULL
+  const char *preset; // a row of presets.def; NULL: none
   const char *preprocess;        // fields such as "resize=256,crop=224,...", which override the preset; NULL: none
   const char *norm;              // file of constants for each patient; NULL: norm.csv beside the pictures, if needed
   int64_t limit;                 // the largest number of pictures; 0: all
@@ -152,6 +154,10 @@ dq_status dq_data_read(const dq_data *data, int64_t index, float *values, dq_sam
 // else statuses as for dq_data_read.
 struct dq_image;
 dq_status dq_data_picture(const dq_data *data, int64_t index, struct dq_image *image, dq_error *error);
+
+// Reads the true objects of a picture of DQ_LABEL_BOXES, whose `info` dq_data_read has filled with the size; the data
+// must be open. Ownership and statuses as dq_objects_read.
+dq_status dq_sample_objects(dq_objects *objects, const dq_sample_info *info, dq_budget *budget, dq_error *error);
 
 // DQ_CANCELLED: the context of the data was stopped, or its deadline has passed; for loops that read many pictures.
 dq_status dq_data_check_stop(const dq_data *data, dq_error *error);

@@ -2,6 +2,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "datasets/objects/annotations.h"
 #include "datasets/reader.h"
 #include "lib/base/file.h"
 
@@ -45,6 +46,14 @@ static uint64_t hash_file(const char *path) {
   return hash;
 }
 
+// What a picture's label is besides a number.
+static uint64_t hash_label(const dq_sample_info *info) {
+  if (info->annotations && info->annotations->functions->hash)
+    return info->annotations->functions->hash(
+        &(dq_object_file){.annotations = info->annotations, .picture = info->annotated}, hash_bytes);
+  return info->label_path ? hash_file(info->label_path) : 0;
+}
+
 // The name in a list may be a whole path, which is another one on another machine.
 static uint64_t hash_name(const char *name) {
   const char *last = strrchr(name, '/');
@@ -63,7 +72,7 @@ void dq_data_digest(const dq_data *data, int64_t index, dq_picture_digest *diges
   dq_sample_info info;
   *digest = (dq_picture_digest){0};
   if (dq_data_read(data, index, NULL, &info, NULL) != DQ_OK) return;
-  digest->label = hash_number(info.label, info.label_path ? hash_file(info.label_path) : 0);
+  digest->label = hash_number(info.label, hash_label(&info));
   if (info.path) digest->name = hash_name(info.name);
   if (info.path && !data->part_count) digest->bytes = hash_file(info.path);
   else if (!data->part_count) digest->bytes = hash_stored(data, data->order ? data->order[index] : index);

@@ -6,6 +6,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+#include "datasets/objects/annotations.h"
 #include "lib/base/sizes.h"
 
 // The last four cannot be decoded here: they are found so that they can be named.
@@ -36,12 +37,15 @@ char *dq_join(dq_arena *arena, const char *folder, const char *name) {
   return dq_arena_printf(arena, "%s%s%s", folder, slash ? "" : "/", name);
 }
 
+dq_status dq_files_begin(dq_data *data, dq_file_samples **samples, dq_error *error) {
+  if (!data->state) data->state = DQ_NEW(data->arena, dq_file_samples);
+  *samples = data->state;
+  return *samples ? DQ_OK : dq_fail_memory(error, sizeof **samples);
+}
+
 dq_status dq_files_add(dq_data *data, dq_file_sample sample, dq_error *error) {
-  dq_file_samples *samples = data->state;
-  if (!samples) {
-    samples = data->state = DQ_NEW(data->arena, dq_file_samples);
-    if (!samples) return dq_fail_memory(error, sizeof *samples);
-  }
+  dq_file_samples *samples;
+  DQ_TRY(dq_files_begin(data, &samples, error));
   if (samples->count == samples->capacity) {
     int64_t capacity = samples->capacity ? samples->capacity * 2 : 256;
     dq_file_sample *items = realloc(samples->items, (size_t)capacity * sizeof *items);
@@ -61,6 +65,8 @@ void dq_files_describe(const dq_data *data, int64_t index, dq_sample_info *info)
   info->path = sample->path;
   info->label = sample->label;
   info->label_path = sample->label_path;
+  info->annotations = ((const dq_file_samples *)data->state)->annotations;
+  info->annotated = sample->annotated;
 }
 
 dq_status dq_files_pixels(const dq_data *data, int64_t index, dq_image *image, dq_error *error) {
@@ -70,5 +76,8 @@ dq_status dq_files_pixels(const dq_data *data, int64_t index, dq_image *image, d
 
 void dq_files_close(dq_data *data) {
   dq_file_samples *samples = data->state;
-  if (samples) free(samples->items);
+  if (!samples) return;
+  if (samples->annotations && samples->annotations->functions->close)
+    samples->annotations->functions->close(samples->annotations);
+  free(samples->items);
 }

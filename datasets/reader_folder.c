@@ -176,11 +176,12 @@ static dq_status add_folder(dq_data *data, const char *folder, const char *file,
   return status;
 }
 
-// --labels is a folder of masks or boxes, a list of pictures, or a file with the names of classes.
+// --labels is a folder of masks or boxes, a file of COCO, a list of pictures, or a file with the names of classes.
 static dq_status open_folder(dq_data *data, const char *folder, const dq_data_options *options, dq_error *error) {
   const char *labels = options->labels;
   if (!labels) return add_folder(data, folder, NULL, error);
   if (dq_is_folder(labels)) return add_pictures(data, folder, "", -1, labels, error);
+  if (dq_is_json(labels)) return dq_coco_pictures(data, labels, folder, options->strict, error);
   bool list;
   DQ_TRY(dq_list_found(data, labels, folder, &list, error));
   if (list) return dq_list_read(data, labels, folder, error);

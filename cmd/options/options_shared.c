@@ -142,17 +142,19 @@ const dq_option dq_data_rows[] = {
      .group = "Data",
      DATA(data),
      .joined = true,
-     .help = "pictures: DIR, LIST.txt, cifar10:FILE, mnist:IMAGES,LABELS, npy:FILE, pb:DIR, "
+     .help = "pictures: DIR, LIST.txt, coco:FILE.json, cifar10:FILE, mnist:IMAGES,LABELS, npy:FILE, pb:DIR, "
              "synth:NAME; INPUT=SPEC for each of several inputs",
-     .details = "DIR: pictures in a folder, sub-folders being classes in sorted order unless "
-                "--labels is given. LIST.txt: lines 'relative/path label'; a label may also be a "
-                "mask file or a YOLO label file. cifar10:FILE[,FILE...]: CIFAR binary records. "
-                "mnist:IMAGES,LABELS: idx files. npy:FILE[,LABELS]: arrays Nx..., float32 or "
-                "uint8. pb:DIR: input_0.pb ... output_0.pb as in the ONNX test suite. "
-                "synth:NAME[,k=v]: made on the spot. Pictures are written as the model has them, NxCxHxW or "
-                "NxHxWxC. A model with several inputs takes --data INPUT=SPEC once for each input, by its name: "
-                "--data left=pictures/ --data right=npy:right.npy, all with as many samples, or pb:DIR with "
-                "input_0.pb, input_1.pb, ... in the order of the inputs."},
+     .details =
+         "DIR: pictures in a folder, sub-folders being classes in sorted order unless "
+         "--labels is given. LIST.txt: lines 'relative/path label'; a label may also be a "
+         "mask file or a YOLO label file. coco:FILE.json[,images=DIR]: the pictures and boxes of a file of COCO, "
+         "the pictures beside it or in DIR. cifar10:FILE[,FILE...]: CIFAR binary records. "
+         "mnist:IMAGES,LABELS: idx files. npy:FILE[,LABELS]: arrays Nx..., float32 or "
+         "uint8. pb:DIR: input_0.pb ... output_0.pb as in the ONNX test suite. "
+         "synth:NAME[,k=v]: made on the spot. Pictures are written as the model has them, NxCxHxW or "
+         "NxHxWxC. A model with several inputs takes --data INPUT=SPEC once for each input, by its name: "
+         "--data left=pictures/ --data right=npy:right.npy, all with as many samples, or pb:DIR with "
+         "input_0.pb, input_1.pb, ... in the order of the inputs."},
     {.name = "limit",
      .aliases = "subset-size calibration-data-size",
      .type = DQ_OPTION_INT,
@@ -192,7 +194,11 @@ const dq_option dq_data_rows[] = {
      .group = "Data",
      DATA(labels),
      .needs = "data|eval",
-     .help = "labels of the pictures, or names of the classes"},
+     .help = "labels of the pictures, or names of the classes",
+     .details =
+         "A list of lines 'relative/path label', a folder of masks or box files, or FILE.json, boxes in the form "
+         "of COCO, whose names of pictures begin at --data DIR; a file of other lines has the names of the "
+         "classes. Names for coco:FILE.json tell which category is which class of the model."},
     {.name = "norm",
      .job = DQ_JOB_OWN,
      .type = DQ_OPTION_FILE,

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "datasets/objects.h"
+#include "lib/base/order.h"
 #include "lib/base/sizes.h"
 #include "lib/decode/decode.h"
 #include "lib/eval/task_internal.h"
@@ -113,7 +113,7 @@ static dq_status add_truth(detection *state, const dq_object *object, dq_error *
 
 static dq_status read_truth(dq_task *task, const dq_sample_info *info, dq_error *error) {
   dq_objects objects;
-  DQ_TRY(dq_objects_read(&objects, info, dq_budget_of(task->context), error));
+  DQ_TRY(dq_sample_objects(&objects, info, dq_budget_of(task->context), error));
   dq_status status = DQ_OK;
   for (int64_t i = 0; i < objects.count && status == DQ_OK; i++) {
     status = add_truth(task->state, &objects.items[i], error);

@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "datasets/objects.h"
+#include "datasets/objects/objects.h"
 #include "tests/unit/data_folder.h"
 
 #define NEAR(a, b) assert_true(fabs((a) - (b)) < 1e-9)
@@ -21,8 +21,8 @@ static void lines_of_boxes(void **state) {
   dq_objects objects;
   dq_error error;
   folder_put_text("boxes.txt", "\r\n3 0.5 0.5 0.25 0.5\r\n\n0 0.1 0.25 0.2 0.5 \n");
-  const dq_sample_info info = {.label_path = "boxes.txt", .width = 200, .height = 100};
-  assert_int_equal(dq_objects_read(&objects, &info, NULL, &error), DQ_OK);
+  const dq_object_file file = {.path = "boxes.txt", .width = 200, .height = 100};
+  assert_int_equal(dq_objects_read(&objects, &file, NULL, &error), DQ_OK);
   assert_int_equal(objects.count, 2);
   const dq_object *first = &objects.items[0], *second = &objects.items[1];
   assert_int_equal(first->class, 3);
@@ -43,19 +43,19 @@ static void files_that_are_not_there(void **state) {
   (void)state;
   dq_objects objects;
   dq_error error;
-  dq_sample_info info = {.width = 1, .height = 1};
-  assert_int_equal(dq_objects_read(&objects, &info, NULL, &error), DQ_OK);
+  dq_object_file file = {.width = 1, .height = 1};
+  assert_int_equal(dq_objects_read(&objects, &file, NULL, &error), DQ_OK);
   assert_int_equal(objects.count, 0);
   dq_objects_free(&objects);
-  info.label_path = "missing.txt";
-  assert_int_equal(dq_objects_read(&objects, &info, NULL, &error), DQ_SYSTEM);
+  file.path = "missing.txt";
+  assert_int_equal(dq_objects_read(&objects, &file, NULL, &error), DQ_SYSTEM);
   folder_put_text("boxes.txt", "1e300 0.5 0.5 0.25 0.5\n");
-  info.label_path = "boxes.txt";
-  assert_int_equal(dq_objects_read(&objects, &info, NULL, &error), DQ_BAD_INPUT);
+  file.path = "boxes.txt";
+  assert_int_equal(dq_objects_read(&objects, &file, NULL, &error), DQ_BAD_INPUT);
   assert_string_equal(error.message, "boxes.txt: line 1: class 1e+300, expected at most 2147483647");
   dq_budget budget = {.limit = 1000};
   folder_put_text("boxes.txt", "1 0.5 0.5 0.25 0.5\n");
-  assert_int_equal(dq_objects_read(&objects, &info, &budget, &error), DQ_SYSTEM);
+  assert_int_equal(dq_objects_read(&objects, &file, &budget, &error), DQ_SYSTEM);
   assert_int_equal(budget.used, 0);
 }
 

@@ -1,11 +1,14 @@
 // The true objects of a picture, in whatever file they stand.
-#ifndef DQ_DATASETS_OBJECTS_H
-#define DQ_DATASETS_OBJECTS_H
+#ifndef DQ_DATASETS_OBJECTS_OBJECTS_H
+#define DQ_DATASETS_OBJECTS_OBJECTS_H
 
-#include "datasets/datasets.h"
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "lib/base/arena.h"
+#include "lib/base/status.h"
 
-// Where coordinates are in pixels of the picture as stored, x to the right and y down, (0, 0) is the corner of the
+// Coordinates in pixels are those of the picture as stored, x to the right and y down; (0, 0) is the corner of the
 // first pixel.
 
 typedef struct dq_keypoint {
@@ -46,16 +49,26 @@ typedef struct dq_object {
 typedef struct dq_objects {
   dq_object *items; // [count], in the order of the file
   int64_t count;
-  dq_arena *arena;   // owns the objects and all that they point to
-  const char *path;  // of the file, owned by the data; NULL: there is none
-  const char *place; // what dq_object.place counts: "line"; static
+  dq_arena *arena;            // owns the objects and all that they point to
+  const char *path;           // of the file, owned by the data; NULL: there is none
+  const char *before, *after; // what stands around dq_object.place in messages: "line ", ""; static
 } dq_objects;
 
-// Reads the objects of a picture of DQ_LABEL_BOXES, whose width and height `info` has; the data that it is from must be
-// open. A picture without a file of boxes has none. The memory counts against `budget` (NULL: none), and the caller
-// frees it with dq_objects_free. DQ_BAD_INPUT, with the file and the place: the file is broken; DQ_SYSTEM: it cannot be
-// read, or there is no memory.
-dq_status dq_objects_read(dq_objects *objects, const dq_sample_info *info, dq_budget *budget, dq_error *error);
+// What the files of several pictures share, such as one file for all of them (annotations.h).
+typedef struct dq_annotations dq_annotations;
+
+// Where the objects of a picture stand.
+typedef struct dq_object_file {
+  const char *path;                  // NULL: the picture has no objects
+  const dq_annotations *annotations; // what reads the file; NULL: a text file of YOLO's form
+  int64_t picture;                   // its number in `annotations`
+  int width, height;                 // of the picture as stored
+} dq_object_file;
+
+// Reads the objects of a picture. The memory counts against `budget` (NULL: none), and the caller frees it with
+// dq_objects_free. DQ_BAD_INPUT, with the file and the place: the file is broken; DQ_SYSTEM: it cannot be read, or
+// there is no memory.
+dq_status dq_objects_read(dq_objects *objects, const dq_object_file *file, dq_budget *budget, dq_error *error);
 void dq_objects_free(dq_objects *objects); // a zeroed struct is allowed
 
 // Puts "FILE: line 3", the place of object `index`, in front of the message and returns `status`.

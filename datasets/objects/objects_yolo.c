@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "datasets/annotations.h"
+#include "datasets/objects/annotations.h"
 #include "lib/base/file.h"
 
 enum { FIELDS = 5 };
 
-static dq_status add_object(dq_objects *objects, const double numbers[FIELDS], const dq_sample_info *info,
+static dq_status add_object(dq_objects *objects, const double numbers[FIELDS], const dq_object_file *file,
                             dq_error *error) {
   const double x = numbers[1], y = numbers[2], width = numbers[3], height = numbers[4];
   if (numbers[0] < 0 || numbers[0] != floor(numbers[0]))
@@ -19,15 +19,15 @@ static dq_status add_object(dq_objects *objects, const double numbers[FIELDS], c
     return dq_fail(error, DQ_BAD_INPUT, "class %g, expected at most %d", numbers[0], INT32_MAX);
   dq_object *object = &objects->items[objects->count++];
   object->class = (int64_t)numbers[0];
-  object->left = (x - width / 2) * info->width, object->top = (y - height / 2) * info->height;
-  object->right = (x + width / 2) * info->width, object->bottom = (y + height / 2) * info->height;
-  object->width = width * info->width, object->height = height * info->height;
+  object->left = (x - width / 2) * file->width, object->top = (y - height / 2) * file->height;
+  object->right = (x + width / 2) * file->width, object->bottom = (y + height / 2) * file->height;
+  object->width = width * file->width, object->height = height * file->height;
   object->area = object->width * object->height;
   return DQ_OK;
 }
 
 // One line: five numbers, or nothing.
-static dq_status read_line(dq_objects *objects, const char *line, const dq_sample_info *info, dq_error *error) {
+static dq_status read_line(dq_objects *objects, const char *line, const dq_object_file *file, dq_error *error) {
   double numbers[FIELDS];
   int count = 0;
   for (char *end; *(line += strspn(line, " \t\r")); line = end) {
@@ -38,7 +38,7 @@ static dq_status read_line(dq_objects *objects, const char *line, const dq_sampl
   }
   if (count == 0) return DQ_OK;
   if (count < FIELDS) return dq_fail(error, DQ_BAD_INPUT, "%d numbers, expected five", count);
-  return add_object(objects, numbers, info, error);
+  return add_object(objects, numbers, file, error);
 }
 
 static int64_t count_lines(const char *text) {
@@ -47,11 +47,11 @@ static int64_t count_lines(const char *text) {
   return lines;
 }
 
-static dq_status read_text(dq_objects *objects, const dq_sample_info *info, dq_error *error) {
-  dq_file file;
-  DQ_TRY(dq_file_open_regular(&file, info->label_path, error));
-  char *text = dq_arena_strndup(objects->arena, (const char *)file.data, file.size);
-  dq_file_close(&file);
+static dq_status read_text(dq_objects *objects, const dq_object_file *file, dq_error *error) {
+  dq_file text_file;
+  DQ_TRY(dq_file_open_regular(&text_file, file->path, error));
+  char *text = dq_arena_strndup(objects->arena, (const char *)text_file.data, text_file.size);
+  dq_file_close(&text_file);
   objects->items = text ? DQ_NEW_ARRAY(objects->arena, count_lines(text), dq_object) : NULL;
   if (!objects->items) return dq_fail_memory(error, 0);
   int64_t number = 0;
@@ -60,11 +60,11 @@ static dq_status read_text(dq_objects *objects, const dq_sample_info *info, dq_e
     if (next) *next++ = 0;
     number++;
     const int64_t before = objects->count;
-    dq_status status = read_line(objects, line, info, error);
-    if (status != DQ_OK) return dq_error_prefix(error, status, "%s: line %" PRId64, info->label_path, number);
+    dq_status status = read_line(objects, line, file, error);
+    if (status != DQ_OK) return dq_error_prefix(error, status, "%s: line %" PRId64, file->path, number);
     if (objects->count > before) objects->items[before].place = number;
   }
   return DQ_OK;
 }
 
-const dq_annotation_functions dq_annotation_yolo = {.read = read_text, .place = "line"};
+const dq_annotation_functions dq_annotation_yolo = {.read = read_text, .before = "line ", .after = ""};
