@@ -103,10 +103,10 @@ typedef struct dq_dataset_options {
 
 void dq_dataset_defaults(dq_dataset_options *options, size_t size);
 // Finds the pictures that `spec` names and decodes each once, to leave out those that cannot be read. `spec` is what
-// the commands take as --data: a folder, a list file, "cifar10:FILE", "mnist:IMAGES,LABELS", "npy:FILE", "pb:DIR" or
-// "synth:shapes". The files must not change while the dataset is open. Data for several inputs of a model are
-// "NAME=SPEC;NAME=SPEC", with equally many pictures or arrays for each input, or a "pb:DIR" with input_0.pb,
-// input_1.pb, ...; `labels` then belong to the first input, and a picture that cannot be read is a failure.
+// the commands take as --data: a folder, a list file, "coco:FILE.json", "cifar10:FILE", "mnist:IMAGES,LABELS",
+// "npy:FILE", "pb:DIR" or "synth:shapes". The files must not change while the dataset is open. Data for several inputs
+// of a model are "NAME=SPEC;NAME=SPEC", with equally many pictures or arrays for each input, or a "pb:DIR" with
+// input_0.pb, input_1.pb, ...; `labels` then belong to the first input, and a picture that cannot be read is a failure.
 // DQ_CODE_USAGE: an option is not valid; DQ_CODE_BAD_INPUT: a file is broken, labels do not fit, or no picture can be
 // read; DQ_CODE_UNSUPPORTED: dq does not know this kind of specification; DQ_CODE_SYSTEM: a file cannot be opened.
 dq_code dq_dataset_open(dq_dataset **dataset, dq_engine *engine, const char *spec, const dq_dataset_options *options,

@@ -66,11 +66,11 @@ typedef struct dq_figure_row {
 
 typedef struct dq_model_accuracy_facts {
   size_t size;
-  const char *task;         // the task that was measured; a constant of the library
-  int64_t pictures;         // that were run
-  int figure_count;         // used elements of `figures`; 0: the data have no labels
-  dq_figure_row figures[8]; // the first is the one that max_drop of the transforms bounds
-  int64_t nonfinite;        // pictures with an output that has NaN or +infinity; their scores mean nothing
+  const char *task;          // the task that was measured; a constant of the library
+  int64_t pictures;          // that were run
+  int figure_count;          // used elements of `figures`; 0: the data have no labels
+  dq_figure_row figures[16]; // the first is the one that max_drop of the transforms bounds
+  int64_t nonfinite;         // pictures with an output that has NaN or +infinity; their scores mean nothing
 } dq_model_accuracy_facts;
 
 void dq_model_accuracy_defaults(dq_model_accuracy_options *options, size_t size);

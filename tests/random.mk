@@ -14,6 +14,15 @@ test-random: $(SERVE)
 
 -include $(SERVE).d
 
+$(B)/coco-venv/.made:
+	$(PYTHON) -m venv $(@D) && $(@D)/bin/pip -q install pycocotools==2.0.11 numpy
+	@touch $@
+
+.PHONY: test-coco
+## test-coco: the figures on boxes are those of pycocotools, on random objects and on a detector
+test-coco: $(LINKS) $(B)/make_models $(B)/tests/unit/test_coco_measure $(if $(DQ_VENV),,$(B)/coco-venv/.made)
+	$(or $(DQ_VENV),$(B)/coco-venv)/bin/python -B tests/interop/coco.py $(B)
+
 # Other runtimes, in the versions that docs/FORMATS.md tells of.
 READERS_READY = $(if $(DQ_VENV),,$(B)/readers-venv/.made)
 $(B)/readers-venv/.made:

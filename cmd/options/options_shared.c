@@ -245,9 +245,10 @@ const dq_option dq_task_rows[] = {
      DATA(task),
      .needs = "data|eval",
      .help = "what the answers are measured as",
-     .details = "classify: top-1 and top-5. segment: Dice and IoU. detect: mAP50, with --decode. "
-                "none: outputs are compared only. auto guesses from the output's shape and the "
-                "labels and says so on standard error."},
+     .details =
+         "classify: top-1 and top-5. segment: Dice and IoU. detect: mAP50 and the figures of COCO, with --decode. "
+         "none: outputs are compared only. auto guesses from the output's shape and the "
+         "labels and says so on standard error."},
     {.name = "decode",
      .type = DQ_OPTION_STRING,
      .value = "HOW",

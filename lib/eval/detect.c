@@ -1,4 +1,4 @@
-// Detection: mean average precision at an overlap of 0.5 (Everingham et al. 2010, all points).
+// Detection: mean average precision at an overlap of 0.5 (Everingham et al. 2010, all points), and the figures of COCO.
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,6 +6,7 @@
 #include "lib/base/order.h"
 #include "lib/base/sizes.h"
 #include "lib/decode/decode.h"
+#include "lib/eval/coco/coco_measure.h"
 #include "lib/eval/task_internal.h"
 
 static const double suppression = 0.45, wanted_overlap = 0.5;
@@ -19,6 +20,8 @@ typedef struct found_box {
 typedef struct true_box {
   int64_t class, picture;
   dq_box box;
+  double width, height, area; // as the file has them
+  bool crowd, difficult;
   bool taken; // by a detection
 } true_box;
 
@@ -107,7 +110,12 @@ static dq_status add_truth(detection *state, const dq_object *object, dq_error *
                    state->decoder.classes);
   items[state->truth_count++] = (true_box){.class = object->class,
                                            .picture = state->picture,
-                                           .box = {object->left, object->top, object->right, object->bottom}};
+                                           .box = {object->left, object->top, object->right, object->bottom},
+                                           .width = object->width,
+                                           .height = object->height,
+                                           .area = object->area,
+                                           .crowd = object->crowd,
+                                           .difficult = object->difficult};
   return DQ_OK;
 }
 
@@ -182,8 +190,12 @@ static int by_class_and_score(const void *left, const void *right) {
   return a->order < b->order ? -1 : a->order > b->order;
 }
 
-// The first true box of the class that overlaps most among those not taken; it must overlap enough.
-static bool match(detection *state, const found_box *box, const int64_t *first_of_picture) {
+static bool is_left_out(const true_box *truth) { return truth->crowd || truth->difficult; }
+
+enum { WRONG, RIGHT, LEFT_OUT };
+
+// The first true box of the class that overlaps most among those not taken decides; it must overlap enough.
+static int match(detection *state, const found_box *box, const int64_t *first_of_picture) {
   true_box *best = NULL;
   double overlap = -1;
   int64_t end = first_of_picture[box->picture + 1];
@@ -196,8 +208,10 @@ static bool match(detection *state, const found_box *box, const int64_t *first_o
       best = truth;
     }
   }
-  if (overlap < wanted_overlap) return false;
-  return best->taken = true;
+  if (overlap < wanted_overlap) return WRONG;
+  if (is_left_out(best)) return LEFT_OUT;
+  best->taken = true;
+  return RIGHT;
 }
 
 // Average precision of one class, whose detections begin at *at.
@@ -205,8 +219,10 @@ static double class_precision(detection *state, int64_t class, int64_t positives
                               const int64_t *first_of_picture, uint8_t *hits) {
   int64_t count = 0;
   while (*at < state->found_count && state->found[*at].class < class) (*at)++;
-  for (; *at < state->found_count && state->found[*at].class == class; (*at)++)
-    hits[count++] = match(state, &state->found[*at], first_of_picture);
+  for (; *at < state->found_count && state->found[*at].class == class; (*at)++) {
+    const int verdict = match(state, &state->found[*at], first_of_picture);
+    if (verdict != LEFT_OUT) hits[count++] = verdict == RIGHT;
+  }
   return dq_average_precision(hits, count, positives);
 }
 
@@ -230,34 +246,73 @@ static precision_sums sum_precisions(detection *state, const int64_t *first_of_p
   return sums;
 }
 
+// Adds mAP50. The arrays are for the places of the true boxes of each picture, first_of_picture[pictures + 1] of zeros,
+// for the number of true boxes of each class, zeros, and for the detections of one class.
+static void add_precision(dq_task *task, dq_result *result, int64_t *first_of_picture, int64_t *positives,
+                          uint8_t *hits) {
+  detection *state = task->state;
+  for (int64_t i = 0; i < state->truth_count; i++) {
+    positives[state->truth[i].class] += !is_left_out(&state->truth[i]);
+    first_of_picture[state->truth[i].picture + 1] = i + 1;
+    state->truth[i].taken = false;
+  }
+  for (int64_t i = 0; i < task->pictures; i++) // pictures without boxes
+    if (first_of_picture[i + 1] < first_of_picture[i]) first_of_picture[i + 1] = first_of_picture[i];
+  if (state->found_count) qsort(state->found, (size_t)state->found_count, sizeof *state->found, by_class_and_score);
+  precision_sums sums = sum_precisions(state, first_of_picture, positives, hits);
+  double classes = sums.classes ? (double)sums.classes : 1, boxes = sums.boxes ? (double)sums.boxes : 1;
+  dq_result_add(result, "mAP50", "map50", 100 * sums.plain / classes, "%", 2);
+  dq_result_add(result, "AP50 by boxes", "ap50_boxes", 100 * sums.weighted / boxes, "%", 2);
+  dq_result_add(result, "boxes", "boxes", (double)sums.boxes, "", 0);
+  dq_result_add(result, "detections", "detections", (double)state->found_count, "", 0);
+}
+
+// The figures of COCO that are defined: those of sizes need true boxes of that size.
+static dq_status add_coco(const detection *state, dq_result *result, dq_error *error) {
+  static const char *const names[DQ_COCO_FIGURES][2] = {
+      {"mAP50-95", "map50_95"}, {"COCO AP50", "coco_ap50"}, {"COCO AP75", "coco_ap75"},
+      {"AP small", "ap_small"}, {"AP medium", "ap_medium"}, {"AP large", "ap_large"},
+      {"AR1", "ar1"},           {"AR10", "ar10"},           {"AR100", "ar100"},
+      {"AR small", "ar_small"}, {"AR medium", "ar_medium"}, {"AR large", "ar_large"}};
+  dq_coco_truth *truth = calloc((size_t)state->truth_count + 1, sizeof *truth);
+  dq_coco_found *found = calloc((size_t)state->found_count + 1, sizeof *found);
+  dq_coco_figures figures;
+  for (int64_t i = 0; truth && i < state->truth_count; i++) {
+    const true_box *box = &state->truth[i];
+    truth[i] = (dq_coco_truth){box->class,  box->picture, box->box.x1, box->box.y1,   box->width,
+                               box->height, box->area,    box->crowd,  box->difficult};
+  }
+  for (int64_t i = 0; found && i < state->found_count; i++) {
+    const found_box *box = &state->found[i];
+    found[i] = (dq_coco_found){box->class,
+                               box->picture,
+                               box->score,
+                               box->box.x1,
+                               box->box.y1,
+                               box->box.x2 - box->box.x1,
+                               box->box.y2 - box->box.y1};
+  }
+  dq_status status = truth && found
+                         ? dq_coco_measure(&figures, truth, state->truth_count, found, state->found_count, error)
+                         : dq_fail_memory(error, (size_t)state->found_count * sizeof *found);
+  for (int i = 0; status == DQ_OK && i < DQ_COCO_FIGURES; i++)
+    if (figures.values[i] >= 0) dq_result_add(result, names[i][0], names[i][1], 100 * figures.values[i], "%", 2);
+  free(truth), free(found);
+  return status;
+}
+
 static dq_status result_detect(dq_task *task, dq_result *result, dq_error *error) {
   detection *state = task->state;
   int64_t *first_of_picture = calloc((size_t)task->pictures + 1, sizeof *first_of_picture);
   int64_t *positives = calloc((size_t)state->decoder.classes, sizeof *positives);
   uint8_t *hits = malloc((size_t)state->found_count + 1);
   dq_status status = DQ_OK;
-  if (first_of_picture && positives && hits) {
-    for (int64_t i = 0; i < state->truth_count; i++) {
-      positives[state->truth[i].class]++;
-      first_of_picture[state->truth[i].picture + 1] = i + 1;
-      state->truth[i].taken = false;
-    }
-    for (int64_t i = 0; i < task->pictures; i++) // pictures without boxes
-      if (first_of_picture[i + 1] < first_of_picture[i]) first_of_picture[i + 1] = first_of_picture[i];
-    if (state->found_count) qsort(state->found, (size_t)state->found_count, sizeof *state->found, by_class_and_score);
-    precision_sums sums = sum_precisions(state, first_of_picture, positives, hits);
-    double classes = sums.classes ? (double)sums.classes : 1, boxes = sums.boxes ? (double)sums.boxes : 1;
-    dq_result_add(result, "mAP50", "map50", 100 * sums.plain / classes, "%", 2);
-    dq_result_add(result, "AP50 by boxes", "ap50_boxes", 100 * sums.weighted / boxes, "%", 2);
-    dq_result_add(result, "boxes", "boxes", (double)state->truth_count, "", 0);
-    dq_result_add(result, "detections", "detections", (double)state->found_count, "", 0);
-  } else {
-    status = dq_fail_memory(error, (size_t)state->found_count);
-  }
+  if (first_of_picture && positives && hits) add_precision(task, result, first_of_picture, positives, hits);
+  else status = dq_fail_memory(error, (size_t)state->found_count);
   free(first_of_picture);
   free(positives);
   free(hits);
-  return status;
+  return status == DQ_OK ? add_coco(state, result, error) : status;
 }
 
 static dq_status share_detect(dq_task *task, const dq_processes *processes, dq_error *error) {

@@ -33,7 +33,7 @@ typedef struct dq_figure {
   int decimals;     // for people
 } dq_figure;
 
-enum { DQ_MAX_FIGURES = 8, DQ_RESULT_PARTS = 16 };
+enum { DQ_MAX_FIGURES = 16, DQ_RESULT_PARTS = 16 };
 
 // The figures of a task. Conditions such as --max-drop look at the first one: larger is better, and the loss in
 // percentage points is (value before - value after) * points.
