@@ -29,7 +29,8 @@ typedef struct dq_decode_options {
   int64_t input_height, input_width; // of the model
 } dq_decode_options;
 
-enum { DQ_MOST_ROLES = 16 }; // outputs that a head reads
+enum { DQ_MOST_LABELS = 1 << 20 }; // classes of a list of boxes
+enum { DQ_MOST_ROLES = 16 };       // outputs that a head reads
 
 typedef struct dq_decoder {
   const struct dq_head *head;

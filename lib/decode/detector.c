@@ -107,10 +107,18 @@ static dq_status detect_listed(dq_detector *detector, double lowest, double over
   return DQ_OK;
 }
 
+dq_status dq_detector_decode(dq_detector *detector, const dq_tensor *const *outputs, int64_t item, dq_error *error) {
+  return dq_decode(&detector->decoder, outputs, item, &detector->candidates, error);
+}
+
 dq_status dq_detect(dq_detector *detector, const dq_tensor *const *outputs, int64_t item, double lowest, double overlap,
                     dq_error *error) {
+  DQ_TRY(dq_detector_decode(detector, outputs, item, error));
+  return dq_detector_select(detector, lowest, overlap, error);
+}
+
+dq_status dq_detector_select(dq_detector *detector, double lowest, double overlap, dq_error *error) {
   detector->count = 0;
-  DQ_TRY(dq_decode(&detector->decoder, outputs, item, &detector->candidates, error));
   return detector->decoder.listed ? detect_listed(detector, lowest, overlap, error)
                                   : detect_dense(detector, lowest, overlap, error);
 }

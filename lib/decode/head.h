@@ -25,8 +25,6 @@ typedef struct dq_head {
 #include "lib/decode/heads.def"
 #undef DQ_HEAD
 
-enum { DQ_MOST_LABELS = 1 << 20 }; // classes of a list
-
 // Whether Ultralytics' property "task" is this one.
 bool dq_has_task(const dq_decode_options *options, const char *task);
 

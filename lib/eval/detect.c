@@ -4,8 +4,7 @@
 #include <string.h>
 
 #include "lib/base/order.h"
-#include "lib/base/sizes.h"
-#include "lib/decode/decode.h"
+#include "lib/decode/detector.h"
 #include "lib/eval/coco/coco_measure.h"
 #include "lib/eval/task_internal.h"
 
@@ -26,16 +25,11 @@ typedef struct true_box {
 } true_box;
 
 typedef struct detection {
-  dq_decoder decoder;
+  dq_detector detector;
   found_box *found;
   true_box *truth; // pictures in the order they came
   int64_t found_count, found_room, truth_count, truth_room;
   int64_t picture; // number of the one that is added
-  dq_box *boxes;   // of one picture
-  double *scores;  // candidates x classes
-  double *column;  // scores of one class above the bound
-  int64_t *kept;
-  dq_box *near;
 } detection;
 
 static double smaller(double a, double b) { return a < b ? a : b; }
@@ -65,49 +59,28 @@ static void *grow(void *items, int64_t count, int64_t *capacity, size_t size, dq
   return larger_items;
 }
 
-static dq_status alloc_working(detection *state, const dq_context *context, dq_error *error) {
-  size_t candidates = (size_t)state->decoder.candidates, scores, bytes;
-  if (!dq_mul_size(candidates, (size_t)state->decoder.classes, &scores) || !dq_mul_size(scores, sizeof(double), &bytes))
-    return dq_fail(error, DQ_BAD_INPUT, "detect: the outputs are too large");
-  state->boxes = dq_context_alloc(context, candidates * sizeof *state->boxes);
-  state->near = dq_context_alloc(context, candidates * sizeof *state->near);
-  state->scores = dq_context_alloc(context, bytes);
-  state->column = dq_context_alloc(context, candidates * sizeof *state->column);
-  state->kept = dq_context_alloc(context, candidates * sizeof *state->kept);
-  if (!state->boxes || !state->near || !state->scores || !state->column || !state->kept)
-    return dq_fail_memory(error, bytes);
-  return DQ_OK;
-}
-
 static dq_status open_detect(dq_task *task, const dq_task_options *options, dq_error *error) {
   detection *state = task->state = calloc(1, sizeof *state);
   if (!state) return dq_fail_memory(error, sizeof *state);
-  DQ_TRY(dq_decoder_init(&state->decoder, &options->decode, error));
-  if (state->decoder.listed)
-    return dq_fail(error, DQ_UNSUPPORTED, "detect: lists of boxes are not compared with labels");
-  return alloc_working(state, task->context, error);
+  return dq_detector_open(&state->detector, &options->decode, task->context, error);
 }
 
 static void close_detect(dq_task *task) {
   detection *state = task->state;
   if (!state) return;
-  dq_decoder_deinit(&state->decoder);
+  dq_detector_close(&state->detector);
   free(state->found);
   free(state->truth);
-  dq_budget_free(state->boxes);
-  dq_budget_free(state->near);
-  dq_budget_free(state->scores);
-  dq_budget_free(state->column);
-  dq_budget_free(state->kept);
 }
 
 static dq_status add_truth(detection *state, const dq_object *object, dq_error *error) {
   true_box *items = grow(state->truth, state->truth_count, &state->truth_room, sizeof *items, error);
   if (!items) return DQ_SYSTEM;
   state->truth = items;
-  if (object->class >= state->decoder.classes)
+  const int64_t classes = state->detector.decoder.classes;
+  if (object->class >= (classes ? classes : DQ_MOST_LABELS))
     return dq_fail(error, DQ_BAD_INPUT, "class %" PRId64 ", the model has %" PRId64 " classes", object->class,
-                   state->decoder.classes);
+                   classes ? classes : DQ_MOST_LABELS);
   items[state->truth_count++] = (true_box){.class = object->class,
                                            .picture = state->picture,
                                            .box = {object->left, object->top, object->right, object->bottom},
@@ -138,8 +111,8 @@ static double clip(double value, double offset, double scale) {
 // Converts the boxes from coordinates of the model's input to pixels of the picture.
 static void place_boxes(detection *state, const dq_sample_info *info) {
   const dq_view *view = &info->view;
-  for (int64_t i = 0; i < state->decoder.candidates; i++) {
-    dq_box *box = &state->boxes[i];
+  for (int64_t i = 0; i < state->detector.decoder.candidates; i++) {
+    dq_box *box = &state->detector.candidates.boxes[i];
     box->x1 = clip(box->x1, view->offset_x, view->scale_x) * info->width;
     box->x2 = clip(box->x2, view->offset_x, view->scale_x) * info->width;
     box->y1 = clip(box->y1, view->offset_y, view->scale_y) * info->height;
@@ -147,27 +120,16 @@ static void place_boxes(detection *state, const dq_sample_info *info) {
   }
 }
 
-static dq_status add_found(detection *state, int64_t class, dq_error *error) {
-  int64_t count = 0;
-  for (int64_t i = 0; i < state->decoder.candidates; i++) {
-    double score = state->scores[i * state->decoder.classes + class];
-    if (!(score > DQ_LOWEST_SCORE)) continue;
-    state->column[count] = score;
-    state->near[count++] = state->boxes[i];
-  }
-  int64_t kept = dq_nms(state->near, state->column, count, suppression, state->kept);
-  if (kept < 0) return dq_fail_memory(error, (size_t)count * sizeof *state->near);
-  for (int64_t i = 0; i < kept; i++) {
-    found_box *items = grow(state->found, state->found_count, &state->found_room, sizeof *items, error);
-    if (!items) return DQ_SYSTEM;
-    state->found = items;
-    items[state->found_count] = (found_box){.score = state->column[state->kept[i]],
-                                            .class = class,
-                                            .picture = state->picture,
-                                            .order = state->found_count,
-                                            .box = state->near[state->kept[i]]};
-    state->found_count++;
-  }
+static dq_status add_found(detection *state, const dq_detection *box, dq_error *error) {
+  found_box *items = grow(state->found, state->found_count, &state->found_room, sizeof *items, error);
+  if (!items) return DQ_SYSTEM;
+  state->found = items;
+  items[state->found_count] = (found_box){.score = box->score,
+                                          .class = box->label,
+                                          .picture = state->picture,
+                                          .order = state->found_count,
+                                          .box = box->box};
+  state->found_count++;
   return DQ_OK;
 }
 
@@ -175,11 +137,11 @@ static dq_status add_detect(dq_task *task, const dq_tensor *const *outputs, int6
                             dq_error *error) {
   detection *state = task->state;
   state->picture = task->first + task->pictures;
-  const dq_candidates candidates = {.boxes = state->boxes, .scores = state->scores};
-  DQ_TRY(dq_decode(&state->decoder, outputs, item, &candidates, error));
+  DQ_TRY(dq_detector_decode(&state->detector, outputs, item, error));
   place_boxes(state, info);
   DQ_TRY(read_truth(task, info, error));
-  for (int64_t class = 0; class < state->decoder.classes; class ++) DQ_TRY(add_found(state, class, error));
+  DQ_TRY(dq_detector_select(&state->detector, DQ_LOWEST_SCORE, suppression, error));
+  for (int64_t i = 0; i < state->detector.count; i++) DQ_TRY(add_found(state, &state->detector.found[i], error));
   return DQ_OK;
 }
 
@@ -231,11 +193,21 @@ typedef struct precision_sums {
   int64_t classes, boxes;
 } precision_sums;
 
+// The number of classes of the network; of a network that does not say it, of the labels.
+static int64_t classes_of(const detection *state) {
+  int64_t classes = state->detector.decoder.classes;
+  if (classes) return classes;
+  for (int64_t i = 0; i < state->truth_count; i++)
+    if (state->truth[i].class >= classes) classes = state->truth[i].class + 1;
+  return classes;
+}
+
 static precision_sums sum_precisions(detection *state, const int64_t *first_of_picture, const int64_t *positives,
                                      uint8_t *hits) {
   precision_sums sums = {0};
+  const int64_t classes = classes_of(state);
   int64_t at = 0;
-  for (int64_t class = 0; class < state->decoder.classes; class ++) {
+  for (int64_t class = 0; class < classes; class ++) {
     if (positives[class] == 0) continue;
     double value = class_precision(state, class, positives[class], &at, first_of_picture, hits);
     sums.plain += value;
@@ -304,7 +276,7 @@ static dq_status add_coco(const detection *state, dq_result *result, dq_error *e
 static dq_status result_detect(dq_task *task, dq_result *result, dq_error *error) {
   detection *state = task->state;
   int64_t *first_of_picture = calloc((size_t)task->pictures + 1, sizeof *first_of_picture);
-  int64_t *positives = calloc((size_t)state->decoder.classes, sizeof *positives);
+  int64_t *positives = calloc((size_t)classes_of(state) + 1, sizeof *positives);
   uint8_t *hits = malloc((size_t)state->found_count + 1);
   dq_status status = DQ_OK;
   if (first_of_picture && positives && hits) add_precision(task, result, first_of_picture, positives, hits);

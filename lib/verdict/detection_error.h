@@ -4,28 +4,23 @@
 #ifndef DQ_VERDICT_DETECTION_ERROR_H
 #define DQ_VERDICT_DETECTION_ERROR_H
 
-#include "lib/decode/decode.h"
+#include "lib/decode/detector.h"
 #include "lib/schedule/infer.h"
 #include "lib/verdict/answers.h"
 
 typedef struct dq_detection_error {
-  dq_decoder decoder;
-  int outputs;       // number of outputs of the network, all float32
-  dq_box *boxes[2];  // of the float network and of the other network on one picture
-  double *scores[2]; // [candidates][classes] of both
-  // [candidates]: of one class, the boxes above a score, their scores and candidates; and by network the candidates
-  // that suppression leaves.
-  dq_box *near;
-  double *near_scores;
-  int64_t *near_candidates, *kept[2];
+  dq_detector detectors[2]; // of the float network and of the other network
+  int outputs;              // number of outputs of the network, all float32
 } dq_detection_error;
 
 // Prepares the comparison for a graph with a batch of 1 whose outputs can be decoded: by `decode` (as in
 // dq_decode_options; NULL: not given), by the property `decode` of the model, or as YOLOX by their shapes. `tensors` is
-// the result of dq_infer. *found is false when the graph is not such a network; that is no failure. Arrays are in the
-// arena. dq_detection_error_close may be called in every case. DQ_SYSTEM: there is no memory.
+// the result of dq_infer. *found is false when the graph is not such a network; that is no failure. The memory counts
+// against the limit of the context (NULL: none). dq_detection_error_close may be called in every case. DQ_SYSTEM: there
+// is no memory.
 dq_status dq_detection_error_open(dq_detection_error *detection, bool *found, const dq_graph *graph,
-                                  const dq_tensor *tensors, const char *decode, dq_arena *arena, dq_error *error);
+                                  const dq_tensor *tensors, const char *decode, const dq_context *context,
+                                  dq_error *error);
 void dq_detection_error_close(dq_detection_error *detection); // safe on a zeroed struct
 
 // Compares the outputs of both networks on one picture, in the order of the graph. Over the candidates with a score

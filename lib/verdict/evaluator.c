@@ -107,7 +107,7 @@ static dq_status open_detection(dq_evaluator *evaluator, dq_tensor *tensors, dq_
   const dq_graph *graph = evaluator->options.graph;
   if (evaluator->what.count != graph->output_count || evaluator->what.count > MOST_OUTPUTS) return DQ_OK;
   return dq_detection_error_open(&evaluator->detection, &evaluator->detects, graph, tensors, evaluator->options.decode,
-                                 evaluator->arena, error);
+                                 evaluator->context, error);
 }
 
 static dq_value *argument_of(const dq_value *output) { return dq_before_function(output, dq_saturating_functions); }

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -19,18 +20,18 @@ static void one_candidate(void **state) {
   dq_anchor_head head = {.anchor_count = 1, .anchors = {{16, 16}}, .classes = 1, .scale = 1};
   dq_box boxes[2];
   double scores[2], signal, noise;
-  dq_detection_error detection = {.outputs = 1,
-                                  .decoder = {.head = &dq_head_yolo,
-                                              .roles = 1,
-                                              .elements = {6},
-                                              .anchors = &head,
-                                              .levels = {{1, 1}},
-                                              .input_height = 32,
-                                              .input_width = 32,
-                                              .classes = 1,
-                                              .candidates = 1},
-                                  .boxes = {&boxes[0], &boxes[1]},
-                                  .scores = {&scores[0], &scores[1]}};
+  const dq_detector detector = {.decoder = {.head = &dq_head_yolo,
+                                            .roles = 1,
+                                            .elements = {6},
+                                            .anchors = &head,
+                                            .levels = {{1, 1}},
+                                            .input_height = 32,
+                                            .input_width = 32,
+                                            .classes = 1,
+                                            .candidates = 1}};
+  dq_detection_error detection = {.outputs = 1, .detectors = {detector, detector}};
+  for (int i = 0; i < 2; i++)
+    detection.detectors[i].candidates = (dq_candidates){.boxes = &boxes[i], .scores = &scores[i]};
   float exact[6] = {0}, other[6] = {0, 0, logf(2), 0, 0, logf(3)};
   dq_tensor tensors[2] = {{.type = DQ_F32, .rank = 4, .dims = {1, 6, 1, 1}, .data = exact},
                           {.type = DQ_F32, .rank = 4, .dims = {1, 6, 1, 1}, .data = other}};
@@ -60,17 +61,18 @@ static void boxes_as_answers(void **state) {
   (void)state;
   enum { CANDIDATES = 3 };
   dq_box boxes[2][CANDIDATES] = {{{0, 0, 4, 4}, {0, 0, 4, 5}, {20, 20, 24, 24}},
-                                 {{0, 0, 4, 2}, {0, 0, 4, 4}, {20, 20, 24, 24}}},
-         near[CANDIDATES];
+                                 {{0, 0, 4, 2}, {0, 0, 4, 4}, {20, 20, 24, 24}}};
+  dq_box near[CANDIDATES];
   double scores[2][2 * CANDIDATES] = {{0.9, 0, 0.8, 0, 0, 0.3}, {0.9, 0, 0, 0.6, 0, 0.2}}, near_scores[CANDIDATES];
-  int64_t candidates[CANDIDATES], kept[2][CANDIDATES];
-  dq_detection_error detection = {.decoder = {.classes = 2, .candidates = CANDIDATES},
-                                  .boxes = {boxes[0], boxes[1]},
-                                  .scores = {scores[0], scores[1]},
-                                  .near = near,
-                                  .near_scores = near_scores,
-                                  .near_candidates = candidates,
-                                  .kept = {kept[0], kept[1]}};
+  int64_t candidates[CANDIDATES], kept[CANDIDATES];
+  dq_detection_error detection = {0};
+  for (int i = 0; i < 2; i++)
+    detection.detectors[i] = (dq_detector){.decoder = {.classes = 2, .candidates = CANDIDATES},
+                                           .candidates = {.boxes = boxes[i], .scores = scores[i]},
+                                           .near = near,
+                                           .near_scores = near_scores,
+                                           .near_candidates = candidates,
+                                           .kept = kept};
   dq_answers answers = {.kind = DQ_ANSWER_BOX};
   dq_error error;
   assert_int_equal(dq_detection_error_add_answers(&detection, &answers, &error), DQ_OK);
@@ -85,6 +87,7 @@ static void boxes_as_answers(void **state) {
   answers.answers = answers.equal = 0;
   assert_int_equal(dq_detection_error_add_answers(&detection, &answers, &error), DQ_OK);
   assert_int_equal(answers.answers, 3);
+  for (int i = 0; i < 2; i++) free(detection.detectors[i].found);
 }
 
 // An input of 32x64 has 32 + 8 + 2 cells at strides 8, 16 and 32: the output is YOLOX's, wherever the channels of the
@@ -107,11 +110,12 @@ static void detectors_by_shape(void **state) {
     dq_detection_error detection;
     bool found;
     dq_error error;
-    assert_int_equal(dq_detection_error_open(&detection, &found, graph, tensors, NULL, arena, &error), DQ_OK);
+    assert_int_equal(dq_detection_error_open(&detection, &found, graph, tensors, NULL, NULL, &error), DQ_OK);
     assert_int_equal(found, rows == 42);
     if (found) {
-      assert_int_equal(detection.decoder.classes, 1);
-      assert_true(detection.decoder.input_height == 32 && detection.decoder.input_width == 64);
+      assert_int_equal(detection.detectors[0].decoder.classes, 1);
+      assert_true(detection.detectors[0].decoder.input_height == 32 &&
+                  detection.detectors[0].decoder.input_width == 64);
     }
     dq_detection_error_close(&detection);
     dq_arena_free(arena);
