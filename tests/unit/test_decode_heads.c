@@ -1,0 +1,219 @@
+// Heads of detectors other than those of YOLO: how their outputs are known, and boxes and scores by hand.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "lib/decode/detector.h"
+#include "lib/decode/head.h"
+
+#define CLOSE(a, b) assert_true(fabs((a) - (b)) < 1e-6) // of logits in float32
+
+enum { MOST_OUTPUTS = 9 };
+
+static const char *const output_names[MOST_OUTPUTS] = {"0", "1", "2", "3", "4", "5", "6", "7", "8"};
+
+// ---- Which head is found ----
+
+typedef struct example {
+  const char *head, *decode;
+  dq_metadata metadata;
+  int64_t height, width;
+  struct {
+    int64_t dims[5]; // ends at 0
+  } outputs[MOST_OUTPUTS];
+} example;
+
+static const example examples[] = {
+#define DQ_EXAMPLE(...) __VA_ARGS__,
+#include "tests/unit/decode_examples.def"
+#undef DQ_EXAMPLE
+};
+enum { EXAMPLES = sizeof examples / sizeof *examples };
+
+// Stores the outputs of an example, without elements, in `outputs`.
+static dq_decode_options options_of(const example *own, dq_tensor *outputs) {
+  dq_decode_options options = {.decode = own->decode,
+                               .metadata = own->metadata,
+                               .outputs = outputs,
+                               .output_names = output_names,
+                               .input_height = own->height,
+                               .input_width = own->width};
+  for (int i = 0; i < MOST_OUTPUTS && own->outputs[i].dims[0]; i++, options.output_count++) {
+    outputs[i] = (dq_tensor){.type = DQ_F32};
+    for (int k = 0; k < 5 && own->outputs[i].dims[k]; k++) outputs[i].dims[outputs[i].rank++] = own->outputs[i].dims[k];
+  }
+  return options;
+}
+
+// Each row of decode_examples.def is the head it says, and where no name asks for the head, no other.
+static void heads_of_shapes(void **state) {
+  (void)state;
+  for (int i = 0; i < EXAMPLES; i++) {
+    dq_tensor outputs[MOST_OUTPUTS];
+    const dq_decode_options options = options_of(&examples[i], outputs);
+    dq_decoder decoder = {0};
+    dq_error error = {0};
+    const bool found = dq_decoder_init(&decoder, &options, &error) == DQ_OK;
+    const char *name = found ? dq_decoder_name(&decoder) : "none";
+    if (strcmp(name, examples[i].head)) fail_msg("example %d is %s, expected %s", i, name, examples[i].head);
+    dq_decoder_deinit(&decoder);
+  }
+}
+
+// Every head but that of YOLO, whose anchors are described, has an example.
+static void every_head_has_an_example(void **state) {
+  (void)state;
+  for (int h = 0; dq_head_name(h); h++) {
+    bool found = !strcmp(dq_head_name(h), "yolo");
+    for (int i = 0; i < EXAMPLES; i++) found = found || !strcmp(dq_head_name(h), examples[i].head);
+    if (!found) fail_msg("%s has no example", dq_head_name(h));
+  }
+}
+
+// Outputs full of NaN or infinity have no detection.
+static void no_scores_in_any_head(void **state) {
+  (void)state;
+  const float bad[3] = {NAN, INFINITY, -INFINITY};
+  for (int i = 0; i < 3 * EXAMPLES; i++) {
+    dq_tensor outputs[MOST_OUTPUTS];
+    const dq_tensor *pointers[MOST_OUTPUTS];
+    const dq_decode_options options = options_of(&examples[i / 3], outputs);
+    dq_detector detector = {0};
+    dq_error error;
+    if (!dq_decoder_possible(&options)) continue;
+    assert_int_equal(dq_detector_open(&detector, &options, NULL, &error), DQ_OK);
+    for (int o = 0; o < options.output_count; o++) {
+      const int64_t count = dq_tensor_count(&outputs[o]);
+      float *elements = malloc((size_t)count * sizeof *elements);
+      assert_non_null(elements);
+      for (int64_t k = 0; k < count; k++) elements[k] = bad[i % 3];
+      outputs[o].data = elements;
+      pointers[o] = &outputs[o];
+    }
+    assert_int_equal(dq_detect(&detector, pointers, 0, DQ_LOWEST_SCORE, 0.45, &error), DQ_OK);
+    if (detector.count) fail_msg("example %d has %d detections", i / 3, (int)detector.count);
+    for (int o = 0; o < options.output_count; o++) free(outputs[o].data);
+    dq_detector_close(&detector);
+  }
+}
+
+// ---- Boxes by hand ----
+
+typedef struct decoded {
+  dq_detector detector;
+  const dq_candidates *to;
+} decoded;
+
+// Decodes outputs with elements by the head `name`. The caller closes the detector.
+static decoded decode(const char *name, const dq_decode_options *options) {
+  decoded own = {0};
+  dq_error error;
+  const dq_tensor *pointers[MOST_OUTPUTS];
+  dq_decode_options asked = *options;
+  asked.decode = name;
+  asked.output_names = output_names;
+  for (int o = 0; o < options->output_count; o++) pointers[o] = &options->outputs[o];
+  if (dq_detector_open(&own.detector, &asked, NULL, &error) != DQ_OK) fail_msg("%s", error.message);
+  if (dq_detect(&own.detector, pointers, 0, 0.05, 1, &error) != DQ_OK) fail_msg("%s", error.message);
+  return own;
+}
+
+static void expect_box(const dq_box *box, double x1, double y1, double x2, double y2) {
+  if (fabs(box->x1 - x1) < 1e-6 && fabs(box->y1 - y1) < 1e-6 && fabs(box->x2 - x2) < 1e-6 && fabs(box->y2 - y2) < 1e-6)
+    return;
+  fail_msg("%.9g %.9g %.9g %.9g, expected %.9g %.9g %.9g %.9g", box->x1, box->y1, box->x2, box->y2, x1, y1, x2, y2);
+}
+
+// On 64 x 40 there are 5 x 8, 3 x 4, 2 x 2 and 1 x 1 cells. Two bins with logits 0 and ln 3 are a distance of 3/4 of a
+// cell, with 0 and 0 of 1/2.
+static void distances_of_picodet(void **state) {
+  (void)state;
+  static const int64_t cells[4] = {40, 12, 4, 1};
+  float scores[57][2], sides[57][8] = {{0}};
+  dq_tensor outputs[8];
+  for (int i = 0; i < 57; i++) scores[i][0] = 0.5f, scores[i][1] = 0.25f, sides[i][3] = logf(3);
+  for (int64_t l = 0, at = 0; l < 4; at += cells[l++]) {
+    outputs[l] = (dq_tensor){DQ_F32, 3, {1, cells[l], 2}, scores[at]};
+    outputs[4 + l] = (dq_tensor){DQ_F32, 3, {1, cells[l], 8}, sides[at]};
+  }
+  sides[1][7] = NAN;
+  decoded own = decode(
+      "picodet", &(dq_decode_options){.output_count = 8, .outputs = outputs, .input_height = 40, .input_width = 64});
+  const dq_candidates *to = &own.detector.candidates;
+  assert_int_equal(own.detector.decoder.candidates, 57);
+  for (int64_t l = 0, at = 0; l < 4; l++) {
+    const double stride = (double)(8 << l);
+    const int64_t columns = 8 >> l;
+    for (int64_t i = 0; i < cells[l]; i++, at++) {
+      const double x = ((double)(i % columns) + 0.5) * stride, y = ((double)(i / columns) + 0.5) * stride;
+      if (at == 1) continue;
+      expect_box(&to->boxes[at], (x - stride / 2) / 64, (y - 0.75 * stride) / 40, (x + stride / 2) / 64,
+                 (y + stride / 2) / 40);
+      CLOSE(to->scores[2 * at], 0.5);
+      CLOSE(to->scores[2 * at + 1], 0.25);
+    }
+  }
+  assert_true(isnan(to->scores[2]) && isnan(to->scores[3]));
+  dq_detector_close(&own.detector);
+}
+
+// On 64 x 64 there are 64 + 16 + 4 + 1 cells. NanoDet-Plus measures from the corner of a cell, the first NanoDet, which
+// has three levels, from the middle. Equal logits of 0 to 7 cells are 3.5 cells.
+static void distances_of_nanodet(void **state) {
+  (void)state;
+  static float fields[85][34];
+  for (int i = 0; i < 85; i++) fields[i][0] = 0.5f, fields[i][1] = 0.25f;
+  for (int plus = 0; plus < 2; plus++) {
+    const dq_tensor output = {DQ_F32, 3, {1, plus ? 85 : 84, 34}, fields};
+    decoded own = decode(
+        "nanodet", &(dq_decode_options){.output_count = 1, .outputs = &output, .input_height = 64, .input_width = 64});
+    const dq_candidates *to = &own.detector.candidates;
+    for (int64_t l = 0, at = 0; l < (plus ? 4 : 3); l++) {
+      const double stride = (double)(8 << l) / 64;
+      const int64_t columns = 8 >> l;
+      for (int64_t i = 0; i < columns * columns; i++, at++) {
+        const double x = ((double)(i % columns) + (plus ? 0 : 0.5)) * stride;
+        const double y = ((double)(i / columns) + (plus ? 0 : 0.5)) * stride;
+        expect_box(&to->boxes[at], x - 3.5 * stride, y - 3.5 * stride, x + 3.5 * stride, y + 3.5 * stride);
+        CLOSE(to->scores[2 * at], 0.5);
+        CLOSE(to->scores[2 * at + 1], 0.25);
+      }
+    }
+    dq_detector_close(&own.detector);
+  }
+}
+
+// Names of classes as Ultralytics writes them, and as JSON.
+static void counted_names(void **state) {
+  (void)state;
+  static const struct {
+    const char *text;
+    int64_t count;
+  } cases[] = {{NULL, 0},
+               {"", 0},
+               {"person", 0},
+               {"{}", 0},
+               {"[ ]", 0},
+               {"{0: 'person', 1: 'a, b', 2: \"it's\"}", 3},
+               {"[\"a\", 'b\\', c',]", 2},
+               {"{\"0\": \"x\"", 1},
+               {"['open", 1},
+               {"['\\", 1}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const dq_decode_options options = {.metadata.names = cases[i].text};
+    if (dq_class_count(&options) != cases[i].count) fail_msg("case %zu: %d", i, (int)dq_class_count(&options));
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(heads_of_shapes),       cmocka_unit_test(every_head_has_an_example),
+      cmocka_unit_test(no_scores_in_any_head), cmocka_unit_test(distances_of_picodet),
+      cmocka_unit_test(distances_of_nanodet),  cmocka_unit_test(counted_names)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
