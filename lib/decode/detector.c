@@ -13,11 +13,12 @@ static dq_status allocate(dq_detector *detector, const dq_context *context, dq_e
   to->labels = dq_context_alloc(context, count * sizeof *to->labels);
   to->extras = dq_context_alloc(context, (count * (size_t)decoder->extras + 1) * sizeof *to->extras);
   detector->near = dq_context_alloc(context, count * sizeof *detector->near);
+  if (decoder->rotated) detector->near_rotated = dq_context_alloc(context, count * sizeof *detector->near_rotated);
   detector->near_scores = dq_context_alloc(context, count * sizeof *detector->near_scores);
   detector->near_candidates = dq_context_alloc(context, count * sizeof *detector->near_candidates);
   detector->kept = dq_context_alloc(context, count * sizeof *detector->kept);
   const bool memory = to->boxes && to->scores && to->labels && to->extras && detector->near && detector->near_scores &&
-                      detector->near_candidates && detector->kept;
+                      detector->near_candidates && detector->kept && (detector->near_rotated || !decoder->rotated);
   return memory ? DQ_OK : dq_fail_memory(error, scores * sizeof *to->scores);
 }
 
@@ -35,6 +36,7 @@ void dq_detector_close(dq_detector *detector) {
   dq_budget_free(detector->candidates.labels);
   dq_budget_free(detector->candidates.extras);
   dq_budget_free(detector->near);
+  dq_budget_free(detector->near_rotated);
   dq_budget_free(detector->near_scores);
   dq_budget_free(detector->near_candidates);
   dq_budget_free(detector->kept);
@@ -53,10 +55,28 @@ static dq_status add(dq_detector *detector, int64_t candidate, double score, int
   return DQ_OK;
 }
 
+// Suppression of the [count] in detector->near. Returns as dq_nms.
+static int64_t suppress(dq_detector *detector, int64_t count, double overlap) {
+  const dq_decoder *decoder = &detector->decoder;
+  if (!decoder->rotated || decoder->suppressed)
+    return dq_nms(detector->near, detector->near_scores, count, decoder->suppressed ? INFINITY : overlap,
+                  detector->kept);
+  const double full_width = (double)decoder->input_width, full_height = (double)decoder->input_height;
+  for (int64_t i = 0; i < count; i++) {
+    const dq_box *box = &detector->near[i];
+    detector->near_rotated[i] =
+        (dq_rotated_box){.x = (box->x1 + box->x2) / 2 * full_width,
+                         .y = (box->y1 + box->y2) / 2 * full_height,
+                         .width = (box->x2 - box->x1) * full_width,
+                         .height = (box->y2 - box->y1) * full_height,
+                         .angle = detector->candidates.extras[detector->near_candidates[i] * decoder->extras]};
+  }
+  return dq_nms_rotated(detector->near_rotated, detector->near_scores, count, overlap, detector->kept);
+}
+
 // Adds those of a class that suppression leaves; its candidates are [count] in detector->near.
 static dq_status add_class(dq_detector *detector, int64_t label, int64_t count, double overlap, dq_error *error) {
-  const int64_t kept = dq_nms(detector->near, detector->near_scores, count,
-                              detector->decoder.suppressed ? INFINITY : overlap, detector->kept);
+  const int64_t kept = suppress(detector, count, overlap);
   if (kept < 0) return dq_fail_memory(error, (size_t)count * sizeof *detector->kept);
   for (int64_t k = 0; k < kept; k++) {
     const int64_t at = detector->kept[k];
