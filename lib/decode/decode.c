@@ -87,8 +87,10 @@ static dq_status fail_form(const dq_head *head, const dq_decode_options *options
 static dq_status measure(dq_decoder *decoder, const dq_decode_options *options, dq_error *error) {
   size_t scores, bytes;
   const size_t classes = decoder->listed ? 1 : (size_t)decoder->classes;
-  for (int role = 0; role < decoder->roles; role++)
-    decoder->elements[role] = dq_item_count(&options->outputs[decoder->output[role]]);
+  for (int role = 0; role < decoder->roles; role++) {
+    const dq_tensor *output = &options->outputs[decoder->output[role]];
+    decoder->elements[role] = decoder->pooled ? dq_tensor_count(output) : dq_item_count(output);
+  }
   if (!dq_mul_size((size_t)decoder->candidates, classes + (size_t)decoder->extras, &scores) ||
       !dq_mul_size(scores, sizeof(double), &bytes))
     return dq_fail(error, DQ_BAD_INPUT, "detect: the outputs are too large");
@@ -123,12 +125,24 @@ void dq_decoder_deinit(dq_decoder *decoder) {
   memset(decoder, 0, sizeof *decoder);
 }
 
+// Reads the numbers of one picture of an output; the caller frees *values with free().
+static dq_status read_role(const dq_decoder *decoder, int role, const dq_tensor *output, int64_t item, double **values,
+                           dq_error *error) {
+  dq_tensor whole = *output;
+  if (decoder->pooled && output->rank >= 0 && output->rank < DQ_MAX_RANK) {
+    whole.rank = output->rank + 1;
+    whole.dims[0] = 1;
+    memcpy(whole.dims + 1, output->dims, (size_t)output->rank * sizeof *output->dims);
+  }
+  return dq_item_values(values, &whole, item, decoder->elements[role], error);
+}
+
 dq_status dq_decode(const dq_decoder *decoder, const dq_tensor *const *outputs, int64_t item,
                     const dq_candidates *candidates, dq_error *error) {
   double *values[DQ_MOST_ROLES] = {0};
   dq_status status = DQ_OK;
   for (int role = 0; role < decoder->roles && status == DQ_OK; role++)
-    status = dq_item_values(&values[role], outputs[decoder->output[role]], item, decoder->elements[role], error);
+    status = read_role(decoder, role, outputs[decoder->output[role]], item, &values[role], error);
   if (status == DQ_OK) decoder->head->decode(decoder, (const double *const *)values, candidates);
   for (int role = 0; role < decoder->roles; role++) free(values[role]);
   return status;

@@ -39,6 +39,7 @@ typedef struct dq_decoder {
   int64_t candidates; // boxes for a picture, before any suppression
   bool listed;        // each candidate has one class and one score; else a score for each class
   bool suppressed;    // boxes that overlap are no longer there
+  bool pooled;        // outputs have no dimension of pictures: all elements are those of picture 0
   // Numbers of a candidate beside its box and scores: first the angle of a rotated box in radians, clockwise on the
   // picture, then keypoints (x and y from 0 to 1 relative to the input, then with keypoint_numbers = 3 a score from
   // 0 to 1), then coefficients of a mask.

@@ -13,9 +13,10 @@
 
 #define CLOSE(a, b) assert_true(fabs((a) - (b)) < 1e-6) // of logits in float32
 
-enum { MOST_OUTPUTS = 9 };
+enum { MOST_OUTPUTS = 15 };
 
-static const char *const output_names[MOST_OUTPUTS] = {"0", "1", "2", "3", "4", "5", "6", "7", "8"};
+static const char *const output_names[MOST_OUTPUTS] = {"0", "1", "2",  "3",  "4",  "5",  "6", "7",
+                                                       "8", "9", "10", "11", "12", "13", "14"};
 
 // ---- Which head is found ----
 
@@ -188,6 +189,94 @@ static void distances_of_nanodet(void **state) {
   }
 }
 
+// On 64 x 32 the levels of SCRFD have 4 x 8, 2 x 4 and 1 x 2 cells with two anchors each. Distances and offsets are in
+// cells from the corner of a cell.
+static void faces_of_scrfd(void **state) {
+  (void)state;
+  static const int64_t anchors[3] = {64, 16, 4};
+  float scores[84], sides[84][4], landmarks[84][10];
+  dq_tensor outputs[9];
+  for (int i = 0; i < 84; i++) {
+    scores[i] = i == 83 ? 0.75f : 0.5f;
+    memcpy(sides[i], ((float[]){1, 0.5f, 2, 0.25f}), sizeof sides[i]);
+    for (int f = 0; f < 10; f++) landmarks[i][f] = (float)f / 4;
+  }
+  for (int64_t l = 0, at = 0; l < 3; at += anchors[l++]) { // without a dimension of pictures
+    outputs[l] = (dq_tensor){DQ_F32, 2, {anchors[l], 1}, &scores[at]};
+    outputs[3 + l] = (dq_tensor){DQ_F32, 2, {anchors[l], 4}, sides[at]};
+    outputs[6 + l] = (dq_tensor){DQ_F32, 2, {anchors[l], 10}, landmarks[at]};
+  }
+  landmarks[3][9] = INFINITY;
+  decoded own = decode(
+      "scrfd", &(dq_decode_options){.output_count = 9, .outputs = outputs, .input_height = 32, .input_width = 64});
+  const dq_candidates *to = &own.detector.candidates;
+  assert_int_equal(own.detector.decoder.keypoints, 5);
+  for (int64_t l = 0, at = 0; l < 3; l++) {
+    const double stride = (double)(8 << l);
+    for (int64_t i = 0; i < anchors[l]; i++, at++) {
+      const double x = (double)(i / 2 % (8 >> l)) * stride, y = (double)(i / 2 / (8 >> l)) * stride;
+      if (at == 3) continue;
+      expect_box(&to->boxes[at], (x - stride) / 64, (y - stride / 2) / 32, (x + 2 * stride) / 64,
+                 (y + stride / 4) / 32);
+      CLOSE(to->extras[10 * at + 4], (x + stride) / 64);
+      CLOSE(to->extras[10 * at + 9], (y + 2.25 * stride) / 32);
+      CLOSE(to->scores[at], at == 83 ? 0.75 : 0.5);
+    }
+  }
+  assert_true(isnan(to->scores[3]));
+  const dq_tensor *pointers[9];
+  dq_error error;
+  for (int o = 0; o < 9; o++) pointers[o] = &outputs[o];
+  assert_int_equal(dq_detect(&own.detector, pointers, 1, 0.1, 1, &error), DQ_BAD_INPUT); // there is one picture
+  dq_detector_close(&own.detector);
+}
+
+// On 32 x 16 there are 2 x 4, 1 x 2 and 1 x 1 cells with two priors each: squares of 16 and 32, 64 and 128, 256 and 512
+// pixels in the middle of a cell. Locations 1 and -2 move it by 0.1 and -0.2 of its side, 5 ln 2 doubles a size.
+static void faces_of_retinaface(void **state) {
+  (void)state;
+  float boxes[22][4], scores[22][2], landmarks[22][10] = {{0}};
+  static const double sides[6] = {16, 32, 64, 128, 256, 512};
+  for (int i = 0; i < 22; i++) {
+    memcpy(boxes[i], ((float[]){1, -2, 5 * logf(2), 0}), sizeof boxes[i]);
+    scores[i][0] = 0.75f, scores[i][1] = 0.25f, landmarks[i][6] = 4, landmarks[i][7] = -4;
+  }
+  const dq_tensor outputs[3] = {
+      {DQ_F32, 3, {1, 22, 2}, scores}, {DQ_F32, 3, {1, 22, 10}, landmarks}, {DQ_F32, 3, {1, 22, 4}, boxes}};
+  scores[5][1] = NAN;
+  decoded own = decode(
+      "retinaface", &(dq_decode_options){.output_count = 3, .outputs = outputs, .input_height = 16, .input_width = 32});
+  const dq_candidates *to = &own.detector.candidates;
+  assert_int_equal(own.detector.decoder.candidates, 22);
+  for (int64_t i = 0; i < 22; i++) {
+    const int64_t level = i < 16 ? 0 : i < 20 ? 1 : 2, cell = i < 16 ? i / 2 : i < 20 ? (i - 16) / 2 : 0;
+    const double side = sides[2 * level + i % 2], stride = (double)(8 << level);
+    const double x = ((double)(cell % (4 >> level)) + 0.5) * stride, y = ((double)(cell / (4 >> level)) + 0.5) * stride;
+    expect_box(&to->boxes[i], (x + 0.1 * side - side) / 32, (y - 0.2 * side - side / 2) / 16,
+               (x + 0.1 * side + side) / 32, (y - 0.2 * side + side / 2) / 16);
+    if (i != 5) CLOSE(to->scores[i], 0.25);
+    CLOSE(to->extras[10 * i + 6], (x + 0.4 * side) / 32);
+    CLOSE(to->extras[10 * i + 7], (y - 0.4 * side) / 16);
+  }
+  assert_true(isnan(to->scores[5]));
+  dq_detector_close(&own.detector);
+}
+
+static void faces_of_ultraface(void **state) {
+  (void)state;
+  static float boxes[4420][4], scores[4420][2];
+  memcpy(boxes[7], ((float[]){0.25f, 0.5f, 0.75f, 1}), sizeof boxes[7]);
+  scores[7][1] = 0.5f, scores[8][0] = 0.75f, scores[9][1] = 0.5f, boxes[9][2] = NAN;
+  const dq_tensor outputs[2] = {{DQ_F32, 3, {1, 4420, 4}, boxes}, {DQ_F32, 3, {1, 4420, 2}, scores}};
+  decoded own =
+      decode("ultraface",
+             &(dq_decode_options){.output_count = 2, .outputs = outputs, .input_height = 240, .input_width = 320});
+  assert_int_equal(own.detector.count, 1);
+  expect_box(&own.detector.found[0].box, 0.25, 0.5, 0.75, 1);
+  CLOSE(own.detector.found[0].score, 0.5);
+  dq_detector_close(&own.detector);
+}
+
 // Squares with variances of 1 at a distance d have a Bhattacharyya coefficient of exp(-d^2 / 8); of variances 4 and 1
 // one turned by a right angle has 4/5 with the other, whatever the angle of both. Overlap: one less the root of one
 // less the coefficient.
@@ -264,10 +353,16 @@ static void counted_names(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(heads_of_shapes),          cmocka_unit_test(every_head_has_an_example),
-      cmocka_unit_test(no_scores_in_any_head),    cmocka_unit_test(distances_of_picodet),
-      cmocka_unit_test(distances_of_nanodet),     cmocka_unit_test(counted_names),
-      cmocka_unit_test(overlap_of_rotated_boxes), cmocka_unit_test(suppression_of_rotated_boxes)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(heads_of_shapes),
+                                     cmocka_unit_test(every_head_has_an_example),
+                                     cmocka_unit_test(no_scores_in_any_head),
+                                     cmocka_unit_test(distances_of_picodet),
+                                     cmocka_unit_test(distances_of_nanodet),
+                                     cmocka_unit_test(counted_names),
+                                     cmocka_unit_test(faces_of_scrfd),
+                                     cmocka_unit_test(faces_of_retinaface),
+                                     cmocka_unit_test(faces_of_ultraface),
+                                     cmocka_unit_test(overlap_of_rotated_boxes),
+                                     cmocka_unit_test(suppression_of_rotated_boxes)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
