@@ -87,7 +87,7 @@ static dq_status fail_form(const dq_head *head, const dq_decode_options *options
 static dq_status measure(dq_decoder *decoder, const dq_decode_options *options, dq_error *error) {
   size_t scores, bytes;
   const size_t classes = decoder->listed ? 1 : (size_t)decoder->classes;
-  for (int role = 0; role < decoder->roles; role++) {
+  for (int role = 0; role < decoder->roles && !decoder->variable; role++) {
     const dq_tensor *output = &options->outputs[decoder->output[role]];
     decoder->elements[role] = decoder->pooled ? dq_tensor_count(output) : dq_item_count(output);
   }
@@ -125,25 +125,68 @@ void dq_decoder_deinit(dq_decoder *decoder) {
   memset(decoder, 0, sizeof *decoder);
 }
 
-// Reads the numbers of one picture of an output; the caller frees *values with free().
-static dq_status read_role(const dq_decoder *decoder, int role, const dq_tensor *output, int64_t item, double **values,
+// The rows of one picture; of a decoder that is not variable all it has.
+static dq_status find_rows(const dq_decoder *decoder, const dq_tensor *const *outputs, int64_t item, dq_rows *rows,
                            dq_error *error) {
+  char text[DQ_SHAPE_TEXT];
+  *rows = (dq_rows){.count = decoder->candidates};
+  if (!decoder->variable) return DQ_OK;
+  *rows = (dq_rows){0};
+  if (decoder->head->rows(decoder, outputs, item, rows)) return DQ_OK;
+  return dq_fail(error, DQ_BAD_INPUT, "%s: picture %" PRId64 " of an output %s, expected %s", decoder->head->name, item,
+                 dq_tensor_shape_text(outputs[decoder->output[0]], text, sizeof text), decoder->head->expected);
+}
+
+dq_status dq_decoder_count(const dq_decoder *decoder, const dq_tensor *const *outputs, int64_t item, int64_t *count,
+                           dq_error *error) {
+  dq_rows rows;
+  DQ_TRY(find_rows(decoder, outputs, item, &rows, error));
+  *count = rows.count;
+  return DQ_OK;
+}
+
+// Gives a pooled output a dimension of pictures.
+static dq_tensor with_pictures(const dq_decoder *decoder, const dq_tensor *output) {
   dq_tensor whole = *output;
-  if (decoder->pooled && output->rank >= 0 && output->rank < DQ_MAX_RANK) {
-    whole.rank = output->rank + 1;
-    whole.dims[0] = 1;
-    memcpy(whole.dims + 1, output->dims, (size_t)output->rank * sizeof *output->dims);
-  }
-  return dq_item_values(values, &whole, item, decoder->elements[role], error);
+  if (!decoder->pooled || output->rank < 0 || output->rank == DQ_MAX_RANK) return whole;
+  whole.rank = output->rank + 1;
+  whole.dims[0] = 1;
+  memcpy(whole.dims + 1, output->dims, (size_t)output->rank * sizeof *output->dims);
+  return whole;
+}
+
+// Reads what one role has of a picture; the caller frees *values with free().
+static dq_status read_role(const dq_decoder *decoder, int role, const dq_tensor *output, int64_t item,
+                           const dq_rows *rows, double **values, dq_error *error) {
+  const dq_tensor whole = with_pictures(decoder, output);
+  if (!decoder->variable) return dq_item_values(values, &whole, item, decoder->elements[role], error);
+  const int64_t own = dq_item_count(&whole), fields = decoder->elements[role];
+  const int64_t picture = decoder->pooled ? 0 : item; // rows of a pooled output are the head's to divide
+  char text[DQ_SHAPE_TEXT];
+  if (whole.rank < 1 || !whole.data || picture >= whole.dims[0] || rows->first + rows->count > own / fields)
+    return dq_fail(error, DQ_BAD_INPUT,
+                   "picture %" PRId64 " of an output %s, expected %" PRId64 " rows of %" PRId64 " numbers", item,
+                   dq_tensor_shape_text(output, text, sizeof text), rows->count, fields);
+  const int64_t at = picture * own + rows->first * fields;
+  const dq_tensor part = {.type = whole.type,
+                          .rank = 2,
+                          .dims = {1, rows->count * fields},
+                          .data = (char *)whole.data + (size_t)at * dq_dtype_size(whole.type)};
+  return dq_item_values(values, &part, 0, rows->count * fields, error);
 }
 
 dq_status dq_decode(const dq_decoder *decoder, const dq_tensor *const *outputs, int64_t item,
                     const dq_candidates *candidates, dq_error *error) {
   double *values[DQ_MOST_ROLES] = {0};
+  dq_rows rows;
+  DQ_TRY(find_rows(decoder, outputs, item, &rows, error));
+  if (!rows.count) return DQ_OK;
+  dq_decoder own = *decoder;
+  own.candidates = rows.count;
   dq_status status = DQ_OK;
   for (int role = 0; role < decoder->roles && status == DQ_OK; role++)
-    status = read_role(decoder, role, outputs[decoder->output[role]], item, &values[role], error);
-  if (status == DQ_OK) decoder->head->decode(decoder, (const double *const *)values, candidates);
+    status = read_role(decoder, role, outputs[decoder->output[role]], item, &rows, &values[role], error);
+  if (status == DQ_OK) decoder->head->decode(&own, (const double *const *)values, candidates);
   for (int role = 0; role < decoder->roles; role++) free(values[role]);
   return status;
 }

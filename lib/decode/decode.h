@@ -24,8 +24,9 @@ typedef struct dq_decode_options {
   const char *decode;
   dq_metadata metadata;
   int output_count;
-  const dq_tensor *outputs; // types and shapes without elements; pictures are along dimension 0
-  const char *const *output_names;
+  const dq_tensor *outputs; // types and shapes without elements, rank -1 where the shape depends on elements; pictures
+                            // are along dimension 0
+  const char *const *output_names;   // NULL: not known, which `yolo` does not take
   int64_t input_height, input_width; // of the model
 } dq_decode_options;
 
@@ -36,10 +37,11 @@ typedef struct dq_decoder {
   const struct dq_head *head;
   int64_t input_height, input_width;
   int64_t classes;    // 0: a list of boxes whose classes nothing counts
-  int64_t candidates; // boxes for a picture, before any suppression
+  int64_t candidates; // boxes for a picture, before any suppression; 0 where `variable`
   bool listed;        // each candidate has one class and one score; else a score for each class
   bool suppressed;    // boxes that overlap are no longer there
-  bool pooled;        // outputs have no dimension of pictures: all elements are those of picture 0
+  bool pooled;   // outputs have no dimension of pictures: elements are those of picture 0, or the head divides them
+  bool variable; // the number of candidates is another for each picture: dq_decoder_count
   // Numbers of a candidate beside its box and scores: first the angle of a rotated box in radians, clockwise on the
   // picture, then keypoints (x and y from 0 to 1 relative to the input, then with keypoint_numbers = 3 a score from
   // 0 to 1), then coefficients of a mask.
@@ -49,12 +51,12 @@ typedef struct dq_decoder {
   int64_t mask_height, mask_width;  // of each of the `coefficients` planes whose weighted sum is a mask's logits
   int roles;                        // outputs that the head reads
   int output[DQ_MOST_ROLES];        // their indices among the outputs of the model
-  int64_t elements[DQ_MOST_ROLES];  // of one picture
+  int64_t elements[DQ_MOST_ROLES];  // of one picture; of one candidate where `variable`
   struct dq_anchor_head *anchors;   // of YOLO heads: one for each role; owned
   int64_t levels[DQ_MOST_ROLES][2]; // rows and columns of the cells of each level, of heads that have levels
 } dq_decoder;
 
-// Arrays of the caller for the candidates of one picture.
+// Arrays of the caller for the candidates of one picture, as many as dq_decoder_count says.
 typedef struct dq_candidates {
   dq_box *boxes;   // [candidates]: coordinates from 0 to 1 relative to the input of the model
   double *scores;  // [candidates][classes], of a list [candidates]; NaN where a field of the candidate is not finite
@@ -75,6 +77,10 @@ void dq_decoder_deinit(dq_decoder *decoder); // a zeroed struct is allowed
 bool dq_decoder_possible(const dq_decode_options *options);
 const char *dq_decoder_name(const dq_decoder *decoder); // of the head; static
 const char *dq_head_name(int index);                    // names in the order of heads.def; NULL after the last
+
+// Stores in *count the candidates of picture `item`. DQ_BAD_INPUT: the outputs do not have the form of the head.
+dq_status dq_decoder_count(const dq_decoder *decoder, const dq_tensor *const *outputs, int64_t item, int64_t *count,
+                           dq_error *error);
 
 // Decodes picture `item` (along dimension 0) of the outputs, in the order of the model. DQ_BAD_INPUT: an output has
 // another shape than at dq_decoder_init; DQ_SYSTEM: there is no memory.

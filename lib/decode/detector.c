@@ -4,9 +4,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-static dq_status allocate(dq_detector *detector, const dq_context *context, dq_error *error) {
+static void free_candidates(dq_detector *detector) {
+  dq_budget_free(detector->candidates.boxes);
+  dq_budget_free(detector->candidates.scores);
+  dq_budget_free(detector->candidates.labels);
+  dq_budget_free(detector->candidates.extras);
+  dq_budget_free(detector->near);
+  dq_budget_free(detector->near_rotated);
+  dq_budget_free(detector->near_scores);
+  dq_budget_free(detector->near_candidates);
+  dq_budget_free(detector->kept);
+  detector->candidates = (dq_candidates){0};
+  detector->near = NULL, detector->near_rotated = NULL, detector->near_scores = NULL;
+  detector->near_candidates = detector->kept = NULL;
+}
+
+// Allocates the arrays for so many candidates.
+static dq_status allocate(dq_detector *detector, int64_t candidates, dq_error *error) {
   const dq_decoder *decoder = &detector->decoder;
-  const size_t count = (size_t)decoder->candidates, scores = count * (size_t)(decoder->listed ? 1 : decoder->classes);
+  const dq_context *context = detector->context;
+  const size_t count = (size_t)candidates, scores = count * (size_t)(decoder->listed ? 1 : decoder->classes);
   dq_candidates *to = &detector->candidates;
   to->boxes = dq_context_alloc(context, count * sizeof *to->boxes);
   to->scores = dq_context_alloc(context, scores * sizeof *to->scores);
@@ -25,21 +42,15 @@ static dq_status allocate(dq_detector *detector, const dq_context *context, dq_e
 dq_status dq_detector_open(dq_detector *detector, const dq_decode_options *options, const dq_context *context,
                            dq_error *error) {
   *detector = (dq_detector){0};
+  detector->context = context;
   DQ_TRY(dq_decoder_init(&detector->decoder, options, error));
-  return allocate(detector, context, error);
+  detector->candidate_room = detector->decoder.candidates;
+  return allocate(detector, detector->candidate_room, error);
 }
 
 void dq_detector_close(dq_detector *detector) {
   dq_decoder_deinit(&detector->decoder);
-  dq_budget_free(detector->candidates.boxes);
-  dq_budget_free(detector->candidates.scores);
-  dq_budget_free(detector->candidates.labels);
-  dq_budget_free(detector->candidates.extras);
-  dq_budget_free(detector->near);
-  dq_budget_free(detector->near_rotated);
-  dq_budget_free(detector->near_scores);
-  dq_budget_free(detector->near_candidates);
-  dq_budget_free(detector->kept);
+  free_candidates(detector);
   free(detector->found);
   memset(detector, 0, sizeof *detector);
 }
@@ -96,7 +107,7 @@ static dq_status detect_dense(dq_detector *detector, double lowest, double overl
   const int64_t classes = detector->decoder.classes;
   for (int64_t class = 0; class < classes; class ++) {
     int64_t count = 0;
-    for (int64_t i = 0; i < detector->decoder.candidates; i++) {
+    for (int64_t i = 0; i < detector->candidate_count; i++) {
       const double score = detector->candidates.scores[i * classes + class];
       if (score > lowest) count = take(detector, count, i, score);
     }
@@ -108,7 +119,7 @@ static dq_status detect_dense(dq_detector *detector, double lowest, double overl
 // The least class above `class` of a row with a score above the bound; -1: there is none.
 static int64_t next_class(const dq_detector *detector, int64_t class, double lowest) {
   int64_t next = -1;
-  for (int64_t i = 0; i < detector->decoder.candidates; i++) {
+  for (int64_t i = 0; i < detector->candidate_count; i++) {
     const int64_t label = detector->candidates.labels[i];
     if (detector->candidates.scores[i] > lowest && label > class && (next < 0 || label < next)) next = label;
   }
@@ -118,7 +129,7 @@ static int64_t next_class(const dq_detector *detector, int64_t class, double low
 static dq_status detect_listed(dq_detector *detector, double lowest, double overlap, dq_error *error) {
   for (int64_t class = next_class(detector, -1, lowest); class >= 0; class = next_class(detector, class, lowest)) {
     int64_t count = 0;
-    for (int64_t i = 0; i < detector->decoder.candidates; i++) {
+    for (int64_t i = 0; i < detector->candidate_count; i++) {
       const double score = detector->candidates.scores[i];
       if (score > lowest && detector->candidates.labels[i] == class) count = take(detector, count, i, score);
     }
@@ -128,6 +139,13 @@ static dq_status detect_listed(dq_detector *detector, double lowest, double over
 }
 
 dq_status dq_detector_decode(dq_detector *detector, const dq_tensor *const *outputs, int64_t item, dq_error *error) {
+  DQ_TRY(dq_decoder_count(&detector->decoder, outputs, item, &detector->candidate_count, error));
+  if (detector->candidate_count > detector->candidate_room) {
+    free_candidates(detector);
+    detector->candidate_room = 0;
+    DQ_TRY(allocate(detector, detector->candidate_count, error));
+    detector->candidate_room = detector->candidate_count;
+  }
   return dq_decode(&detector->decoder, outputs, item, &detector->candidates, error);
 }
 

@@ -14,8 +14,10 @@ typedef struct dq_detection {
 
 typedef struct dq_detector {
   dq_decoder decoder;
+  const dq_context *context;
   dq_candidates candidates; // of the last picture
-  dq_detection *found;      // of the last picture
+  int64_t candidate_count, candidate_room;
+  dq_detection *found; // of the last picture
   int64_t count;
   // What suppression works on, of one class: boxes above the bound, their scores and candidates, and those that
   // suppression leaves.
@@ -26,8 +28,8 @@ typedef struct dq_detector {
   int64_t room; // of found
 } dq_detector;
 
-// Opens the decoder and allocates its arrays, within the limit of the context (NULL: none). The caller closes the
-// detector, also after a failure. Statuses as for dq_decoder_init.
+// Opens the decoder and allocates its arrays, within the limit of the context, which must outlive the detector (NULL:
+// none). The caller closes the detector, also after a failure. Statuses as for dq_decoder_init.
 dq_status dq_detector_open(dq_detector *detector, const dq_decode_options *options, const dq_context *context,
                            dq_error *error);
 void dq_detector_close(dq_detector *detector); // a zeroed struct is allowed

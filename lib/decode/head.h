@@ -7,16 +7,25 @@
 
 #include "lib/decode/decode.h"
 
+// The rows of one picture among those that the outputs hold for it, or pooled for all.
+typedef struct dq_rows {
+  int64_t first, count;
+} dq_rows;
+
 typedef struct dq_head {
   const char *name;     // of --decode
   const char *expected; // the outputs, for messages; NULL: `open` says it
-  // Whether the outputs have this form. Fills the members of a zeroed decoder from `classes` on, but not `elements`.
+  // Whether the outputs have this form. Fills the members of a zeroed decoder from `classes` on, but not `elements`
+  // unless the decoder is `variable`.
   // NULL: `open` decides.
   bool (*fits)(dq_decoder *decoder, const dq_decode_options *options);
   // A head that reads parameters from a text has these in place of `fits`: whether the options have one, and reading
   // it.
   bool (*described)(const dq_decode_options *options);
   dq_status (*open)(dq_decoder *decoder, const dq_decode_options *options, dq_error *error);
+  // Of a head whose decoders are `variable`: finds the rows of picture `item`, *rows is zeroed. false: the outputs do
+  // not have the form of the head.
+  bool (*rows)(const dq_decoder *decoder, const dq_tensor *const *outputs, int64_t item, dq_rows *rows);
   // Decodes the elements of one picture: values[role] are those of output[role].
   void (*decode)(const dq_decoder *decoder, const double *const *values, const dq_candidates *to);
 } dq_head;

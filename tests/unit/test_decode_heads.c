@@ -15,9 +15,6 @@
 
 enum { MOST_OUTPUTS = 15 };
 
-static const char *const output_names[MOST_OUTPUTS] = {"0", "1", "2",  "3",  "4",  "5",  "6", "7",
-                                                       "8", "9", "10", "11", "12", "13", "14"};
-
 // ---- Which head is found ----
 
 typedef struct example {
@@ -25,7 +22,9 @@ typedef struct example {
   dq_metadata metadata;
   int64_t height, width;
   struct {
-    int64_t dims[5]; // ends at 0
+    int64_t dims[5]; // ends at 0; -1: the rank is not known
+    const char *name;
+    int type; // 0: DQ_F32
   } outputs[MOST_OUTPUTS];
 } example;
 
@@ -36,17 +35,20 @@ static const example examples[] = {
 };
 enum { EXAMPLES = sizeof examples / sizeof *examples };
 
-// Stores the outputs of an example, without elements, in `outputs`.
-static dq_decode_options options_of(const example *own, dq_tensor *outputs) {
+// Stores the outputs of an example, without elements, in `outputs`, and their names in `names`.
+static dq_decode_options options_of(const example *own, dq_tensor *outputs, const char **names) {
   dq_decode_options options = {.decode = own->decode,
                                .metadata = own->metadata,
                                .outputs = outputs,
-                               .output_names = output_names,
+                               .output_names = names,
                                .input_height = own->height,
                                .input_width = own->width};
   for (int i = 0; i < MOST_OUTPUTS && own->outputs[i].dims[0]; i++, options.output_count++) {
-    outputs[i] = (dq_tensor){.type = DQ_F32};
-    for (int k = 0; k < 5 && own->outputs[i].dims[k]; k++) outputs[i].dims[outputs[i].rank++] = own->outputs[i].dims[k];
+    const int64_t *dims = own->outputs[i].dims;
+    names[i] = own->outputs[i].name ? own->outputs[i].name : "output";
+    outputs[i] =
+        (dq_tensor){.type = own->outputs[i].type ? own->outputs[i].type : DQ_F32, .rank = dims[0] < 0 ? -1 : 0};
+    for (int k = 0; k < 5 && dims[k] > 0; k++) outputs[i].dims[outputs[i].rank++] = dims[k];
   }
   return options;
 }
@@ -56,7 +58,8 @@ static void heads_of_shapes(void **state) {
   (void)state;
   for (int i = 0; i < EXAMPLES; i++) {
     dq_tensor outputs[MOST_OUTPUTS];
-    const dq_decode_options options = options_of(&examples[i], outputs);
+    const char *names[MOST_OUTPUTS];
+    const dq_decode_options options = options_of(&examples[i], outputs, names);
     dq_decoder decoder = {0};
     dq_error error = {0};
     const bool found = dq_decoder_init(&decoder, &options, &error) == DQ_OK;
@@ -76,27 +79,34 @@ static void every_head_has_an_example(void **state) {
   }
 }
 
+// Allocates the elements of an output: the number, of integers 1. false: its shape is not known.
+static bool fill(dq_tensor *output, double number) {
+  if (output->rank < 0) return false;
+  output->data = calloc((size_t)dq_tensor_count(output), dq_dtype_size(output->type));
+  assert_non_null(output->data);
+  for (int64_t k = 0; k < dq_tensor_count(output); k++) dq_tensor_set(output, k, output->type == DQ_F32 ? number : 1);
+  return true;
+}
+
 // Outputs full of NaN or infinity have no detection.
 static void no_scores_in_any_head(void **state) {
   (void)state;
-  const float bad[3] = {NAN, INFINITY, -INFINITY};
+  const double bad[3] = {NAN, INFINITY, -INFINITY};
   for (int i = 0; i < 3 * EXAMPLES; i++) {
     dq_tensor outputs[MOST_OUTPUTS];
+    const char *names[MOST_OUTPUTS];
     const dq_tensor *pointers[MOST_OUTPUTS];
-    const dq_decode_options options = options_of(&examples[i / 3], outputs);
+    const dq_decode_options options = options_of(&examples[i / 3], outputs, names);
     dq_detector detector = {0};
     dq_error error;
     if (!dq_decoder_possible(&options)) continue;
     assert_int_equal(dq_detector_open(&detector, &options, NULL, &error), DQ_OK);
+    bool known = true;
     for (int o = 0; o < options.output_count; o++) {
-      const int64_t count = dq_tensor_count(&outputs[o]);
-      float *elements = malloc((size_t)count * sizeof *elements);
-      assert_non_null(elements);
-      for (int64_t k = 0; k < count; k++) elements[k] = bad[i % 3];
-      outputs[o].data = elements;
       pointers[o] = &outputs[o];
+      known = fill(&outputs[o], bad[i % 3]) && known;
     }
-    assert_int_equal(dq_detect(&detector, pointers, 0, DQ_LOWEST_SCORE, 0.45, &error), DQ_OK);
+    if (known) assert_int_equal(dq_detect(&detector, pointers, 0, DQ_LOWEST_SCORE, 0.45, &error), DQ_OK);
     if (detector.count) fail_msg("example %d has %d detections", i / 3, (int)detector.count);
     for (int o = 0; o < options.output_count; o++) free(outputs[o].data);
     dq_detector_close(&detector);
@@ -107,7 +117,6 @@ static void no_scores_in_any_head(void **state) {
 
 typedef struct decoded {
   dq_detector detector;
-  const dq_candidates *to;
 } decoded;
 
 // Decodes outputs with elements by the head `name`. The caller closes the detector.
@@ -117,7 +126,6 @@ static decoded decode(const char *name, const dq_decode_options *options) {
   const dq_tensor *pointers[MOST_OUTPUTS];
   dq_decode_options asked = *options;
   asked.decode = name;
-  asked.output_names = output_names;
   for (int o = 0; o < options->output_count; o++) pointers[o] = &options->outputs[o];
   if (dq_detector_open(&own.detector, &asked, NULL, &error) != DQ_OK) fail_msg("%s", error.message);
   if (dq_detect(&own.detector, pointers, 0, 0.05, 1, &error) != DQ_OK) fail_msg("%s", error.message);
