@@ -13,6 +13,7 @@
 typedef struct dq_metadata {
   const char *decode;    // JSON: anchors of YOLO heads
   const char *task;      // of Ultralytics' exports: "detect", "segment", "pose", "obb", "classify"
+  const char *head;      // of Ultralytics' exports: the class of the head, "Detect", "RTDETRDecoder"
   const char *names;     // of classes: "{0: 'person', 1: 'bicycle'}", or a JSON array or object
   const char *kpt_shape; // of keypoints: "[17, 3]"
   const char *character; // of text recognizers: the characters, one in each line

@@ -23,8 +23,8 @@ typedef struct dq_head {
   // it.
   bool (*described)(const dq_decode_options *options);
   dq_status (*open)(dq_decoder *decoder, const dq_decode_options *options, dq_error *error);
-  // Of a head whose decoders are `variable`: finds the rows of picture `item`, *rows is zeroed. false: the outputs do
-  // not have the form of the head.
+  // Finds the rows of picture `item` for a decoder that is `variable`; *rows is zeroed. false: the outputs do not have
+  // the form of the head.
   bool (*rows)(const dq_decoder *decoder, const dq_tensor *const *outputs, int64_t item, dq_rows *rows);
   // Decodes the elements of one picture: values[role] are those of output[role].
   void (*decode)(const dq_decoder *decoder, const double *const *values, const dq_candidates *to);

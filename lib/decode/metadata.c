@@ -3,6 +3,7 @@
 dq_metadata dq_metadata_of(const dq_graph *graph) {
   return (dq_metadata){.decode = dq_graph_property(graph, "decode"),
                        .task = dq_graph_property(graph, "task"),
+                       .head = dq_graph_property(graph, "head"),
                        .names = dq_graph_property(graph, "names"),
                        .kpt_shape = dq_graph_property(graph, "kpt_shape"),
                        .character = dq_graph_property(graph, "character")};

@@ -285,6 +285,80 @@ static void faces_of_ultraface(void **state) {
   dq_detector_close(&own.detector);
 }
 
+// Two queries of DETR: logits 0, ln 2 and ln 5 of the class for none are 1/8, 1/4 and 5/8. Both boxes are equal, and
+// nothing is suppressed.
+static void boxes_of_detr(void **state) {
+  (void)state;
+  float logits[3][3] = {{0, logf(2), logf(5)}, {0, logf(2), logf(5)}, {0, NAN, 0}}, boxes[3][4];
+  for (int i = 0; i < 3; i++) memcpy(boxes[i], ((float[]){0.5f, 0.25f, 0.5f, 0.125f}), sizeof boxes[i]);
+  const dq_tensor outputs[2] = {{DQ_F32, 3, {1, 3, 3}, logits}, {DQ_F32, 3, {1, 3, 4}, boxes}};
+  const dq_tensor *pointers[2] = {&outputs[0], &outputs[1]};
+  decoded own = decode(
+      "detr", &(dq_decode_options){.output_count = 2, .outputs = outputs, .input_height = 80, .input_width = 60});
+  dq_error error;
+  assert_int_equal(dq_detect(&own.detector, pointers, 0, 0.05, 0.45, &error), DQ_OK);
+  assert_int_equal(own.detector.count, 4);
+  for (int i = 0; i < 4; i++) {
+    CLOSE(own.detector.found[i].score, i < 2 ? 0.125 : 0.25);
+    expect_box(&own.detector.found[i].box, 0.25, 0.1875, 0.75, 0.3125);
+  }
+  dq_detector_close(&own.detector);
+}
+
+// The three forms of RT-DETR: logits ln 3 and -ln 3 beside boxes, scores behind a box, and a score and a class.
+static void boxes_of_rtdetr(void **state) {
+  (void)state;
+  float logits[2][2] = {{logf(3), -logf(3)}, {-20, -20}}, boxes[2][4] = {{0.5f, 0.25f, 0.5f, 0.125f}};
+  float dense[2][6] = {{0.5f, 0.25f, 0.5f, 0.125f, 0.75f, 0.25f}};
+  float listed[3][6] = {
+      {0.5f, 0.25f, 0.5f, 0.125f, 0.75f, 0}, {0.5f, 0.25f, 0.5f, 0.125f, 0.25f, 1}, {0, 0, 0, 0, 0.5f, -1}};
+  const dq_tensor pair[2] = {{DQ_F32, 3, {1, 2, 4}, boxes}, {DQ_F32, 3, {1, 2, 2}, logits}};
+  const dq_tensor rows[2] = {{DQ_F32, 3, {1, 2, 6}, dense}, {DQ_F32, 3, {1, 3, 6}, listed}};
+  const dq_decode_options forms[3] = {{.outputs = pair, .output_count = 2},
+                                      {.outputs = &rows[0], .output_count = 1, .metadata.names = "['a', 'b']"},
+                                      {.outputs = &rows[1], .output_count = 1, .metadata.head = "RTDETRDecoder"}};
+  for (int i = 0; i < 3; i++) {
+    dq_decode_options form = forms[i];
+    form.input_height = form.input_width = 64;
+    decoded own = decode("rtdetr", &form);
+    assert_int_equal(own.detector.decoder.listed, i == 2);
+    assert_int_equal(own.detector.count, 2);
+    for (int k = 0; k < 2; k++) {
+      assert_int_equal(own.detector.found[k].label, k);
+      CLOSE(own.detector.found[k].score, k ? 0.25 : 0.75);
+      expect_box(&own.detector.found[k].box, 0.25, 0.1875, 0.75, 0.3125);
+    }
+    dq_detector_close(&own.detector);
+  }
+}
+
+// A map of 4 x 8 points has a peak at the corner and equal ones beside each other, which are both; 1/4 has a higher
+// neighbour. A peak at (7, 3) with the offset (1/2, 1/4) and a size of 2 x 1 points. Numbers beyond 0 to 1 are logits.
+static void peaks_of_centernet(void **state) {
+  (void)state;
+  float heat[32] = {0}, sizes[2][32], offsets[2][32];
+  for (int i = 0; i < 32; i++) sizes[0][i] = 2, sizes[1][i] = 1, offsets[0][i] = 0.5f, offsets[1][i] = 0.25f;
+  heat[31] = 0.75f, heat[30] = 0.25f, heat[1] = heat[2] = 0.5f;
+  const dq_tensor outputs[3] = {
+      {DQ_F32, 4, {1, 1, 4, 8}, heat}, {DQ_F32, 4, {1, 2, 4, 8}, sizes}, {DQ_F32, 4, {1, 2, 4, 8}, offsets}};
+  const dq_decode_options options = {.output_count = 3, .outputs = outputs, .input_height = 16, .input_width = 32};
+  decoded own = decode("centernet", &options);
+  assert_int_equal(own.detector.count, 3);
+  assert_int_equal(own.detector.found[0].candidate, 31);
+  assert_int_equal(own.detector.found[1].candidate, 1);
+  assert_int_equal(own.detector.found[2].candidate, 2);
+  CLOSE(own.detector.found[0].score, 0.75);
+  expect_box(&own.detector.found[0].box, 6.5 / 8, 2.75 / 4, 8.5 / 8, 3.75 / 4);
+  dq_detector_close(&own.detector);
+  for (int i = 0; i < 32; i++) heat[i] = -20;
+  heat[31] = logf(3), sizes[0][30] = NAN;
+  own = decode("centernet", &options);
+  assert_int_equal(own.detector.count, 1);
+  CLOSE(own.detector.found[0].score, 0.75);
+  assert_true(isnan(own.detector.candidates.scores[30]));
+  dq_detector_close(&own.detector);
+}
+
 // Squares with variances of 1 at a distance d have a Bhattacharyya coefficient of exp(-d^2 / 8); of variances 4 and 1
 // one turned by a right angle has 4/5 with the other, whatever the angle of both. Overlap: one less the root of one
 // less the coefficient.
@@ -367,6 +441,9 @@ int main(void) {
                                      cmocka_unit_test(distances_of_picodet),
                                      cmocka_unit_test(distances_of_nanodet),
                                      cmocka_unit_test(counted_names),
+                                     cmocka_unit_test(boxes_of_detr),
+                                     cmocka_unit_test(boxes_of_rtdetr),
+                                     cmocka_unit_test(peaks_of_centernet),
                                      cmocka_unit_test(faces_of_scrfd),
                                      cmocka_unit_test(faces_of_retinaface),
                                      cmocka_unit_test(faces_of_ultraface),
