@@ -54,6 +54,16 @@ typedef struct dq_resampling {
 // the order of the horizontal and the vertical pass. DQ_SYSTEM: there is no memory.
 dq_status dq_image_resample(const dq_image *source, const dq_resampling *to, dq_image *target, dq_error *error);
 
+// Fills *crop with a quadrilateral of the source, as recognizers of text take a line of it (get_rotate_crop_image of
+// PaddleOCR). The corners, x and y in pixels of the source, begin with the one that becomes the upper left one, and go
+// on clockwise; the middle of the first pixel is (0, 0). They may lie outside of the source, whose outermost pixels go
+// on there. The crop is as wide and high as the longer one of the opposite sides, rounded down, and the corners become
+// (0, 0), (width, 0), (width, height) and (0, height) by a projection, between whose pixels cubic convolution with
+// a = -0.75 interpolates (as INTER_CUBIC of OpenCV, but in double precision). A crop 1.5 times as high as wide or more
+// is then turned counterclockwise by 90 degrees. The caller calls dq_image_deinit after success. DQ_BAD_INPUT: width or
+// height is below 1 or above 100000, or a corner is no number; DQ_SYSTEM: there is no memory.
+dq_status dq_image_crop(dq_image *crop, const dq_image *source, const double corners[4][2], dq_error *error);
+
 // Resizes `values` (height x width) to target_height x target_width by the nearest neighbour, as NEAREST of Pillow.
 // DQ_SYSTEM: there is no memory.
 dq_status dq_resize_nearest(const uint8_t *values, int width, int height, uint8_t *target, int target_width,
