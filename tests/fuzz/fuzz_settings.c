@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "datasets/npy.h"
+#include "lib/decode/text/ctc.h"
 #include "lib/eval/accuracy.h"
 #include "lib/onnx/onnx.h"
 #include "lib/document/origin.h"
@@ -292,6 +293,40 @@ static void use_decode(const uint8_t *data, size_t size) {
   dq_data_free(dataset);
   dq_graph_free(graph);
 }
+
+// Names of classes in a property of a model.
+static void use_names(const uint8_t *data, size_t size) {
+  (void)size;
+  dq_names names;
+  dq_error error = {0};
+  dq_status status = dq_names_of_model(&names, &(dq_metadata){.names = (const char *)data}, &context, &error);
+  answer(status, &error, "the names");
+  for (int64_t i = 0; status == DQ_OK && i < names.count; i++) (void)strlen(names.items[i]);
+  if (status == DQ_OK) dq_names_deinit(&names);
+}
+
+// The dictionary of a recognizer, with the blank and a space or without them, and a text of its first and last classes.
+static void use_characters(const uint8_t *data, size_t size) {
+  dq_names lines;
+  dq_dictionary dictionary;
+  dq_error error = {0};
+  char *text;
+  const char *path = fuzz_path("characters.txt");
+  fuzz_write(path, data, size);
+  dq_status status = dq_names_read(&lines, path, &context, &error);
+  answer(status, &error, "the lines");
+  if (status != DQ_OK) return;
+  const int64_t classes = lines.count + (int64_t)(size % 3);
+  dq_names_deinit(&lines);
+  if (dq_dictionary_read(&dictionary, path, classes, &context, &error) != DQ_OK) return;
+  int64_t some[] = {0, 1, classes - 2, classes - 1, classes};
+  for (int count = 1; count <= (int)COUNT(some); count++)
+    if (dq_ctc_text(&text, &(dq_ctc){some, count, 1}, &dictionary, &context, &error) == DQ_OK) {
+      (void)strlen(text);
+      dq_budget_free(text);
+    }
+  dq_dictionary_deinit(&dictionary);
+}
 static void use_shape(const uint8_t *data, size_t size) {
   (void)size;
   dq_failure failure;
@@ -360,6 +395,15 @@ static const struct {
      fuzz_mutate_json,
      {"yolo:classes=1,anchors=10x14:23x27", "yolox", "yolo:classes=1,anchors=10x14:23x27,scale=1.05",
       "[{\"name\": \"y\", \"classes\": 1, \"anchors\": [[10, 14], [23, 27]], \"scale_x_y\": 1.05}]"}},
+    {"names",
+     use_names,
+     fuzz_mutate_json,
+     {"{0: 'person', 1: 'it\\'s', 2: \"\\u00e9\\x41\"}", "{\"1\": \"b\", \"0\": \"a\"}", "['\\ud83d\\ude00', 'b',]"}},
+    {"characters",
+     use_characters,
+     fuzz_mutate_text,
+     {"a\nb\n\nde\n", "\xef\xbb\xbf"
+                      "a\r\n\xe4\xb8\xad\r\n"}},
     {"shape", use_shape, fuzz_mutate_text, {"x=1,3,8,8", "1,3,8,8"}},
     {"metadata", use_metadata, fuzz_mutate_text, {"{0: 'cat', 1: \"dog's\", 2: ''}", "[384, 640]", "32"}},
 };
