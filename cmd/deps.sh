@@ -53,6 +53,7 @@ check() {
   static_library lapack/liblapack.a liblapack-dev
   have gcc && [ -f "$(gcc -print-file-name=libgfortran.a)" ] || need libgfortran.a gfortran
   library jansson libjansson-dev
+  library expat libexpat1-dev
   library libxxhash libxxhash-dev
   library stb libstb-dev
   # Processes of MPI jobs: the module that they load, and what starts them in the tests.

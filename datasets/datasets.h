@@ -71,7 +71,7 @@ typedef struct dq_data_options {
   const char *spec;   // DIR, LIST.txt, coco:..., cifar10:..., mnist:..., npy:..., synth:..., pb:...; or NAME=SPEC or
                       // NAME=SPEC;NAME=SPEC, with the names of inputs of the network
   const char *labels; // for a folder: a file of lines `path label`, a file of COCO, or a folder of masks or of
-                      // box files with the pictures' names; for npy: an array of labels;
+                      // box files (.txt, .xml) with the pictures' names; for npy: an array of labels;
                       // else a file with the classes' names, one per line; may be NULL
   const char *preset; // a row of presets.def; NULL: none
   const char *preprocess;        // fields such as "resize=256,crop=224,...", which override the preset; NULL: none

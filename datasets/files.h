@@ -33,8 +33,13 @@ void dq_files_close(dq_data *data);
 // are not there are left out with a note, or with `strict` a failure. Where the data have names of classes, categories
 // are classes by their names. Statuses as dq_coco_open; DQ_BAD_INPUT also: none of the pictures is there.
 dq_status dq_coco_pictures(dq_data *data, const char *path, const char *folder, bool strict, dq_error *error);
-// Whether a name ends in ".json".
-bool dq_is_json(const char *path);
+bool dq_is_json(const char *path); // whether a name ends in ".json"
+
+// Settles the form of the box files of the samples: text files, or XML files of Pascal VOC, which are all read once for
+// the names of the classes, where the data have none. DQ_BAD_INPUT: files have both forms, or one is broken; statuses
+// as dq_voc_add.
+dq_status dq_files_boxes(dq_data *data, dq_error *error);
+bool dq_is_xml(const char *path); // whether a name ends in ".xml"
 
 // Sets *found to whether the file `path` is a list of pictures: its first line names a file, relative to `folder`, that
 // exists or has the suffix of a picture. Other files may have names of classes. DQ_SYSTEM: the file cannot be read.

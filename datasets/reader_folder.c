@@ -47,12 +47,12 @@ static dq_status list_names(names *list, dq_data *data, const char *folder, bool
 
 // The file in `folder` with the picture's name and one of the endings of labels, or NULL.
 static const char *label_beside(dq_arena *arena, const char *folder, const char *picture, dq_label_kind *kind) {
-  static const char *const suffixes[] = {".txt", ".png", ".bmp", ".pgm"};
+  static const char *const suffixes[] = {".txt", ".xml", ".png", ".bmp", ".pgm"};
   const char *dot = strrchr(picture, '.');
   for (int i = 0; i < DQ_COUNT(suffixes); i++) {
     const char *path = dq_arena_printf(arena, "%s/%.*s%s", folder, (int)(dot - picture), picture, suffixes[i]);
     if (path && dq_is_file(path)) {
-      *kind = i ? DQ_LABEL_MASK : DQ_LABEL_BOXES;
+      *kind = i > 1 ? DQ_LABEL_MASK : DQ_LABEL_BOXES;
       return path;
     }
   }
@@ -74,7 +74,7 @@ static dq_status settle_labels(dq_data *data, bool boxes, bool masks, const char
   if (kept < samples->count)
     dq_message(data->context, DQ_NOTE, "%s: %d of %d pictures have a mask", labels, (int)kept, (int)samples->count);
   samples->count = data->found = kept;
-  return DQ_OK;
+  return boxes ? dq_files_boxes(data, error) : DQ_OK;
 }
 
 // All pictures of one folder. `prefix` stands before their names ("" or "class/").
@@ -151,7 +151,7 @@ static dq_status add_classes(dq_data *data, const char *folder, const names *cla
   return DQ_OK;
 }
 
-// images/ with masks/ or labels/ beside it, if that is what `folder` holds.
+// images/ with masks/ or labels/ beside it, or JPEGImages/ with Annotations/, if that is what `folder` holds.
 static dq_status find_pair(dq_data *data, const char *folder, const char **images, const char **labels,
                            dq_error *error) {
   *images = dq_join(data->arena, folder, "images");
@@ -160,6 +160,11 @@ static dq_status find_pair(dq_data *data, const char *folder, const char **image
   if (!*images || !masks || !boxes) return dq_fail_memory(error, strlen(folder));
   *labels = dq_is_folder(masks) ? masks : dq_is_folder(boxes) ? boxes : NULL;
   if (!dq_is_folder(*images)) *labels = NULL;
+  if (*labels) return DQ_OK;
+  const char *jpegs = dq_join(data->arena, folder, "JPEGImages");
+  const char *annotations = dq_join(data->arena, folder, "Annotations");
+  if (!jpegs || !annotations) return dq_fail_memory(error, strlen(folder));
+  if (dq_is_folder(jpegs) && dq_is_folder(annotations)) *images = jpegs, *labels = annotations;
   return DQ_OK;
 }
 

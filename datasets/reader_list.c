@@ -29,7 +29,7 @@ static dq_status read_label(dq_data *data, const char *folder, const char *text,
                             dq_label_kind *kind, dq_error *error) {
   bool boxes = false;
   const char *dot = strrchr(text, '.');
-  if (dot) boxes = !strcmp(dot, ".txt");
+  if (dot) boxes = !strcmp(dot, ".txt") || dq_is_xml(text);
   if (boxes || dq_has_picture_suffix(text)) {
     sample->label_path = dq_join(data->arena, folder, text);
     *kind = boxes ? DQ_LABEL_BOXES : DQ_LABEL_MASK;
@@ -100,7 +100,7 @@ dq_status dq_list_read(dq_data *data, const char *path, const char *folder, dq_e
     dq_status status = read_line(data, folder, line, error);
     if (status != DQ_OK) return dq_error_prefix(error, status, "%s: line %" PRId64, path, number);
   }
-  return DQ_OK;
+  return data->kind == DQ_LABEL_BOXES ? dq_files_boxes(data, error) : DQ_OK;
 }
 
 static dq_status open_list(dq_data *data, const char *path, const dq_data_options *options, dq_error *error) {

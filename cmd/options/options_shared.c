@@ -146,8 +146,10 @@ const dq_option dq_data_rows[] = {
              "synth:NAME; INPUT=SPEC for each of several inputs",
      .details =
          "DIR: pictures in a folder, sub-folders being classes in sorted order unless "
-         "--labels is given. LIST.txt: lines 'relative/path label'; a label may also be a "
-         "mask file or a YOLO label file. coco:FILE.json[,images=DIR]: the pictures and boxes of a file of COCO, "
+         "--labels is given; images/ beside masks/ or labels/, or JPEGImages/ beside Annotations/: labels of the "
+         "same names. LIST.txt: lines 'relative/path label'; a label may also be a "
+         "mask file, a YOLO label file or an XML file of Pascal VOC. coco:FILE.json[,images=DIR]: the pictures and "
+         "boxes of a file of COCO, "
          "the pictures beside it or in DIR. cifar10:FILE[,FILE...]: CIFAR binary records. "
          "mnist:IMAGES,LABELS: idx files. npy:FILE[,LABELS]: arrays Nx..., float32 or "
          "uint8. pb:DIR: input_0.pb ... output_0.pb as in the ONNX test suite. "

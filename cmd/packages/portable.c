@@ -1,10 +1,12 @@
 // Parts of the shared library of the wheel (portable.sh), which asks glibc for no version later than 2.17, that of
 // manylinux2014, though it is built with a later one. glibc keeps old versions of functions that it changed; the linker
 // sends calls of NAME to __wrap_NAME (--wrap).
+#include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
+#include <unistd.h>
 
 struct stat;
 #ifdef __x86_64__
@@ -53,3 +55,12 @@ int __wrap_fstat(int file, struct stat *info) { return old___fxstat(STAT_VERSION
 // What the static jansson compares streams with in place of `stdin`, an object of glibc that no static library without
 // -fPIC can have in a shared one: none is equal to it.
 void *dq_no_stream = NULL;
+
+// Random bytes for the tables of the static Expat, which glibc has since 2.36. Where the system gives none the bytes
+// stay as they are.
+void arc4random_buf(void *bytes, size_t size) {
+  const int file = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return;
+  (void)!read(file, bytes, size);
+  close(file);
+}

@@ -20,5 +20,6 @@ struct dq_annotations {
 };
 
 extern const dq_annotation_functions dq_annotation_yolo; // a text file for each picture, dq_object_file.path
+extern const dq_annotation_functions dq_annotation_voc;  // an XML file for each picture (voc.h)
 
 #endif

@@ -37,6 +37,7 @@ typedef struct dq_object {
   double area;    // in pixels: of the object's outline where the file has it, else of the box
   bool crowd;     // a group of objects in one box
   bool difficult; // left out of what is measured (Pascal VOC)
+  bool keeps;     // a detection that overlaps it most is its own even when it has one already (Pascal VOC)
   // What only some files have; no elements, or NULL, where there are none.
   const dq_polygon *polygons; // together they are the outline
   int64_t polygon_count;

@@ -19,9 +19,9 @@ typedef struct found_box {
 typedef struct true_box {
   int64_t class, picture;
   dq_box box;
-  double width, height, area; // as the file has them
-  bool crowd, difficult;
-  bool taken; // by a detection
+  double width, height, area;   // as the file has them
+  bool crowd, difficult, keeps; // as those of dq_object
+  bool taken;                   // by a detection
 } true_box;
 
 typedef struct detection {
@@ -88,7 +88,8 @@ static dq_status add_truth(detection *state, const dq_object *object, dq_error *
                                            .height = object->height,
                                            .area = object->area,
                                            .crowd = object->crowd,
-                                           .difficult = object->difficult};
+                                           .difficult = object->difficult,
+                                           .keeps = object->keeps};
   return DQ_OK;
 }
 
@@ -111,7 +112,7 @@ static double clip(double value, double offset, double scale) {
 // Converts the boxes from coordinates of the model's input to pixels of the picture.
 static void place_boxes(detection *state, const dq_sample_info *info) {
   const dq_view *view = &info->view;
-  for (int64_t i = 0; i < state->detector.decoder.candidates; i++) {
+  for (int64_t i = 0; i < state->detector.candidate_count; i++) {
     dq_box *box = &state->detector.candidates.boxes[i];
     box->x1 = clip(box->x1, view->offset_x, view->scale_x) * info->width;
     box->x2 = clip(box->x2, view->offset_x, view->scale_x) * info->width;
@@ -156,14 +157,15 @@ static bool is_left_out(const true_box *truth) { return truth->crowd || truth->d
 
 enum { WRONG, RIGHT, LEFT_OUT };
 
-// The first true box of the class that overlaps most among those not taken decides; it must overlap enough.
+// The first true box of the class that overlaps most among those not taken, or that keep such a detection, decides; it
+// must overlap enough.
 static int match(detection *state, const found_box *box, const int64_t *first_of_picture) {
   true_box *best = NULL;
   double overlap = -1;
   int64_t end = first_of_picture[box->picture + 1];
   for (int64_t i = first_of_picture[box->picture]; i < end; i++) {
     true_box *truth = &state->truth[i];
-    if (truth->class != box->class || truth->taken) continue;
+    if (truth->class != box->class || (truth->taken && !truth->keeps)) continue;
     double value = dq_box_iou(&box->box, &truth->box);
     if (value > overlap) {
       overlap = value;
@@ -172,6 +174,7 @@ static int match(detection *state, const found_box *box, const int64_t *first_of
   }
   if (overlap < wanted_overlap) return WRONG;
   if (is_left_out(best)) return LEFT_OUT;
+  if (best->taken) return WRONG;
   best->taken = true;
   return RIGHT;
 }

@@ -89,3 +89,30 @@ accuracy() { sed -n '/^Accuracy/,/^$/p' <<<"$output"; }
   gives 5 dq-report yolox.onnx --data coco:none.json "${how[@]}"
   gives 2 dq-report yolox.onnx --data coco:good.json,images=none "${how[@]}"
 }
+
+@test "boxes of Pascal VOC have the figures of text files, and difficult ones are left out" {
+  gives 0 dq-report yolox.onnx --data b "${how[@]}"
+  text=$(accuracy)
+  mkdir -p voc/JPEGImages voc/Annotations
+  cp b/images/* voc/JPEGImages
+  for i in 1 2 3; do
+    { echo '<annotation>'
+      awk '{ x = ($2 - $4 / 2) * 40; y = ($3 - $5 / 2) * 30
+        printf "<object><name>%s</name><bndbox><xmin>%.9g</xmin><ymin>%.9g</ymin><xmax>%.9g</xmax><ymax>%.9g</ymax></bndbox></object>\n",
+          $1 ? "late" : "early", x + 1, y + 1, x + $4 * 40, y + $5 * 30 }' b/labels/$i.txt
+      echo '</annotation>'; } >voc/Annotations/$i.xml
+  done
+  gives 0 dq-report yolox.onnx --data voc "${how[@]}"
+  [ "$(accuracy)" = "$text" ]
+  gives 0 dq-report yolox.onnx --data b/images --labels voc/Annotations "${how[@]}"
+  [ "$(accuracy)" = "$text" ]
+  printf 'late\nearly\n' >names.txt
+  gives 0 dq-report yolox.onnx --data voc --labels names.txt "${how[@]}"
+  [ "$(accuracy)" != "$text" ]
+  sed -i '0,/<bndbox>/s//<difficult>1<\/difficult>&/' voc/Annotations/1.xml
+  gives 0 dq-report yolox.onnx --data voc "${how[@]}"
+  [[ $(accuracy) == *"boxes"*" 35.0000"* ]]
+  sed -i '0,/<name>/s//<nom>/' voc/Annotations/2.xml
+  gives 3 dq-report yolox.onnx --data voc "${how[@]}"
+  [[ $stderr == *"voc/Annotations/2.xml: line 2: mismatched tag"* ]]
+}

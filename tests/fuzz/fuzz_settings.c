@@ -171,6 +171,39 @@ static void use_spec(const uint8_t *data, size_t size) {
   open_data(spec, &options);
 }
 
+// The objects of the first pictures.
+static void read_objects(const dq_data_options *options) {
+  dq_error error = {0};
+  dq_data *data = NULL;
+  answer(dq_data_open(&data, options, &context, &error), &error, "boxes");
+  for (int64_t i = 0; data && i < dq_data_count(data) && i < 4; i++) {
+    dq_sample_info info;
+    dq_objects objects;
+    dq_picture_digest digest;
+    dq_data_digest(data, i, &digest);
+    if (dq_data_read(data, i, NULL, &info, &error) != DQ_OK) fuzz_fail("%s", error.message);
+    info.width = info.height = 8;
+    const dq_status status = dq_sample_objects(&objects, &info, &budget, &error);
+    answer(status, &error, "objects");
+    if (status == DQ_OK) dq_objects_free(&objects);
+  }
+  dq_data_free(data);
+}
+static void use_coco(const uint8_t *data, size_t size) {
+  char spec[160] = "coco:";
+  good_picture("a.ppm");
+  fuzz_write(fuzz_path("coco.json"), data, size);
+  read_objects(&(dq_data_options){.spec = strcat(spec, fuzz_path("coco.json")), .preset = "raw01"});
+}
+static void use_boxes(const uint8_t *data, size_t size) {
+  const bool xml = size && *data == '<';
+  const char *list = fuzz_path("boxed.txt"), *line = xml ? "a.ppm a.xml\n" : "a.ppm a.txt\n";
+  good_picture("a.ppm");
+  fuzz_write(fuzz_path(xml ? "a.xml" : "a.txt"), data, size);
+  fuzz_write(list, line, strlen(line));
+  read_objects(&(dq_data_options){.spec = list, .preset = "raw01"});
+}
+
 static void use_table(const uint8_t *data, size_t size) {
   dq_failure failure;
   dq_model_int8_options options;
@@ -344,6 +377,22 @@ static void use_shape(const uint8_t *data, size_t size) {
   "\"from\": \"0123456789abcdef\", \"values\": {\"y\": \"a\", \"c\": null, \"b\": \"b\"}}, {\"tool\": \"dq-amp\", "    \
   "\"from\": \"0123456789abcdee\", \"values\": {\"a\": \"x\"}, \"channels\": {\"a\": [3, 2, 1, 0]}}]}"
 
+#define JSON_COCO                                                                                                      \
+  "{\"images\": [{\"id\": 3, \"file_name\": \"a.ppm\", \"width\": 8, \"height\": 8}], \"categories\": [{\"id\": 1, "   \
+  "\"name\": \"cat\"}, {\"id\": 7, \"name\": \"dog\"}], \"annotations\": [{\"id\": 1, \"image_id\": 3, "               \
+  "\"category_id\": "                                                                                                  \
+  "7, \"bbox\": [1, 2, 3.5, 4], \"area\": 9, \"iscrowd\": 0, \"segmentation\": [[1, 2, 4, 2, 4, 6]], \"keypoints\": "  \
+  "[1, "                                                                                                               \
+  "2, 2]}, {\"id\": 2, \"image_id\": 3, \"category_id\": 1, \"bbox\": [0, 0, 8, 8], \"iscrowd\": 1, "                  \
+  "\"segmentation\": "                                                                                                 \
+  "{\"size\": [8, 8], \"counts\": \"8P1h0\"}}, {\"id\": 3, \"image_id\": 3, \"category_id\": 1, \"bbox\": [0, 0, 8, "  \
+  "8], "                                                                                                               \
+  "\"segmentation\": {\"size\": [8, 8], \"counts\": [8, 32, 24]}}]}"
+#define XML_BOXES                                                                                                      \
+  "<?xml version=\"1.0\"?>\n<annotation><size><width>8</width></size><object>\n<name>cat</name>\n<difficult>1"         \
+  "</difficult>\n<bndbox><xmin>1</xmin><ymin>2</ymin><xmax>4</xmax><ymax>6</ymax></bndbox>\n</object>\n</"             \
+  "annotation>\n"
+
 static const struct {
   const char *name;
   void (*use)(const uint8_t *data, size_t size); // data[size] is 0
@@ -406,6 +455,8 @@ static const struct {
                       "a\r\n\xe4\xb8\xad\r\n"}},
     {"shape", use_shape, fuzz_mutate_text, {"x=1,3,8,8", "1,3,8,8"}},
     {"metadata", use_metadata, fuzz_mutate_text, {"{0: 'cat', 1: \"dog's\", 2: ''}", "[384, 640]", "32"}},
+    {"coco", use_coco, fuzz_mutate_json, {JSON_COCO}},
+    {"boxes", use_boxes, fuzz_mutate_text, {XML_BOXES, "0 0.5 0.5 0.25 0.25\n1 0.1 0.2 0.1 0.2\n"}},
 };
 
 static size_t array_seed(uint8_t *data) {
