@@ -37,10 +37,6 @@ typedef struct dq_head {
 // Whether Ultralytics' property "task" is this one.
 bool dq_has_task(const dq_decode_options *options, const char *task);
 
-// The number of classes that the property "names" has names for, a Python dictionary or list, or JSON; 0: there is
-// none.
-int64_t dq_class_count(const dq_decode_options *options);
-
 // Cells of `stride` pixels that cover so many pixels, the last one in part.
 static inline int64_t dq_cells_along(int64_t pixels, int64_t stride) { return pixels / stride + (pixels % stride > 0); }
 

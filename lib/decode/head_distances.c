@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/decode/head.h"
+#include "lib/decode/metadata.h"
 
 enum { SIDES = 4, MOST_BINS = 256, LEAST_LEVELS = 3, MOST_LEVELS = 4, NANODET_BINS = 8 };
 
@@ -119,7 +120,7 @@ static bool fits_nanodet(dq_decoder *decoder, const dq_decode_options *options) 
   decoder->candidates = output->dims[1];
   decoder->classes = output->dims[2] - SIDES * NANODET_BINS;
   if (output->dims[1] != set_levels(decoder, MOST_LEVELS)) {
-    const bool said = options->decode || dq_class_count(options) == decoder->classes;
+    const bool said = options->decode || dq_name_count(options->metadata.names) == decoder->classes;
     memset(decoder->levels, 0, sizeof decoder->levels);
     if (!said || output->dims[1] != set_levels(decoder, LEAST_LEVELS)) return false;
   }

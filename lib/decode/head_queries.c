@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/decode/head.h"
+#include "lib/decode/metadata.h"
 
 enum { BOX_FIELDS = 4, ROW_FIELDS = 6, USUAL_QUERIES = 100, MOST_QUERIES = 10000 };
 
@@ -36,7 +37,7 @@ static bool is_usual(const dq_decode_options *options, int64_t queries, bool sai
 static bool fits_detr(dq_decoder *decoder, const dq_decode_options *options) {
   int64_t numbers;
   if (!find_pair(decoder, options, &numbers)) return false;
-  const int64_t names = dq_class_count(options);
+  const int64_t names = dq_name_count(options->metadata.names);
   const bool said = names && names == numbers - 1;
   decoder->classes = numbers - 1;
   if (!options->decode && !said && (names || decoder->candidates != USUAL_QUERIES)) return false;
@@ -73,7 +74,7 @@ const dq_head dq_head_detr = {.name = "detr",
 
 static bool fits_pair(dq_decoder *decoder, const dq_decode_options *options) {
   const bool found = find_pair(decoder, options, &decoder->classes);
-  const int64_t names = dq_class_count(options);
+  const int64_t names = dq_name_count(options->metadata.names);
   const bool other = names && names != decoder->classes && !options->decode;
   return found && decoder->classes > 0 && !other && is_usual(options, decoder->candidates, names > 0);
 }
@@ -84,7 +85,7 @@ static bool fits_rtdetr(dq_decoder *decoder, const dq_decode_options *options) {
   const dq_tensor *rows = &options->outputs[0];
   if (options->output_count != 1 || rows->rank != 3) return false;
   const bool said = options->decode || (options->metadata.head && !strcmp(options->metadata.head, "RTDETRDecoder"));
-  const int64_t names = dq_class_count(options);
+  const int64_t names = dq_name_count(options->metadata.names);
   decoder->roles = 1;
   decoder->suppressed = true;
   decoder->candidates = rows->dims[1];

@@ -8,4 +8,7 @@
 // The properties of a document graph, which owns the texts.
 dq_metadata dq_metadata_of(const dq_graph *graph);
 
+// The number of names in the property `names`, or the highest class in it and one more; 0: it is NULL, or no list.
+int64_t dq_name_count(const char *names);
+
 #endif

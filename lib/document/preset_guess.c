@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lib/base/sizes.h"
+#include "lib/decode/metadata.h"
 
 typedef struct guess {
   const char *preset, *author, *task, *description;
@@ -35,26 +36,6 @@ static bool is(const dq_graph *graph, const char *key, const char *value) {
 
 // ---- Values of properties ----
 
-// The character behind the text in quotes that begins at `text`; NULL: it does not end.
-static const char *skip_quoted(const char *text) {
-  const char quote = *text++;
-  for (; *text && *text != quote; text++)
-    if (*text == '\\' && !*++text) return NULL;
-  return *text ? text + 1 : NULL;
-}
-
-// The number of entries of a dictionary as "{0: 'person', 1: \"child's\"}"; 0: the text has another form.
-static int64_t count_entries(const char *text) {
-  int64_t colons = 0, commas = 0;
-  if (!text || *text++ != '{') return 0;
-  while (text && *text && *text != '}') {
-    colons += *text == ':';
-    commas += *text == ',';
-    text = *text == '\'' || *text == '"' ? skip_quoted(text) : text + 1;
-  }
-  return text && !strcmp(text, "}") && colons == commas + 1 ? colons : 0;
-}
-
 // The largest of the whole numbers in a text as "[384, 640]" or "32"; 0: the text has another form, or a number is not
 // from 1 to 65536.
 static int largest_number(const char *text) {
@@ -76,8 +57,8 @@ static int largest_number(const char *text) {
 // 4 + classes long, or rows that the network has chosen itself. RT-DETR has N x queries x (4 + classes).
 static bool has_cells(const dq_graph *graph) {
   const dq_value *output = graph->output_count ? graph->outputs[0] : NULL;
-  const int64_t classes = count_entries(dq_graph_property(graph, "names"));
-  if (!output || output->rank != 3 || classes == 0) return false;
+  const int64_t classes = dq_name_count(dq_graph_property(graph, "names"));
+  if (!output || output->rank != 3 || classes == 0 || is(graph, "head", "RTDETRDecoder")) return false;
   const int64_t rows = output->dims[1].size, fields = output->dims[2].size;
   return rows == classes + 4 || is(graph, "end2end", "True") || (fields > 0 && fields != classes + 4);
 }

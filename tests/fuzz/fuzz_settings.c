@@ -5,38 +5,19 @@
 #include <string.h>
 
 #include "datasets/npy.h"
-#include "lib/decode/text/ctc.h"
-#include "lib/eval/accuracy.h"
 #include "lib/onnx/onnx.h"
 #include "lib/document/origin.h"
-#include "lib/document/preset_guess.h"
 #include "quant/amp/policy.h"
 #include "quant/files/precision.h"
 #include "quant/files/table.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/output_texts.h"
 #include "tests/fuzz/small_model.h"
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 enum { PICTURES = 2, ELEMENTS = PICTURES * 3 * 8 * 8, CIFAR_BYTES = PICTURES * 3073 };
 
 // ---- What the kinds share ----
-
-static dq_budget budget = {.limit = FUZZ_MEMORY};
-static dq_context context;
-
-static void answer(dq_status status, const dq_error *error, const char *what) {
-  dq_failure told = {.code = (dq_code)error->status};
-  memcpy(told.message, error->message, sizeof told.message);
-  if (fuzz_answer((dq_code)status, &told, what)) fuzz_reach(FUZZ_READ);
-}
-
-static dq_graph *small_graph(void) {
-  size_t size;
-  dq_graph *graph = NULL;
-  const uint8_t *data = fuzz_small_model_bytes(&size);
-  if (dq_onnx_load_bytes(&graph, data, size, ".", &context, NULL) != DQ_OK) fuzz_fail("the small model does not load");
-  return graph;
-}
 
 // All pictures of the data through the small network.
 static void read_all(dq_dataset *dataset) {
@@ -88,11 +69,6 @@ static const char *good_array(void) {
   snprintf(spec, sizeof spec, "npy:%s", path);
   return spec;
 }
-static void good_picture(const char *name) {
-  char picture[13 + 192] = "P6\n8 8\n255\n";
-  memset(picture + 11, 100, 192);
-  fuzz_write(fuzz_path(name), picture, 11 + 192);
-}
 
 // An idx file of two pictures, or of their labels.
 enum { IDX_PICTURES = 16 + 2 * 8 * 8 };
@@ -130,7 +106,7 @@ static void use_pb(const uint8_t *data, size_t size) {
   open_data(spec, NULL);
 }
 static void use_list(const uint8_t *data, size_t size) {
-  good_picture("a.ppm");
+  fuzz_good_picture("a.ppm");
   open_file("", "list.txt", "", data, size);
 }
 static void use_labels(const uint8_t *data, size_t size) {
@@ -153,7 +129,7 @@ static void use_preprocess(const uint8_t *data, size_t size) {
 static void use_norm(const uint8_t *data, size_t size) {
   dq_dataset_options options;
   const char *norm = fuzz_path("norm.csv"), *list = fuzz_path("patients.txt");
-  good_picture("p1_1.ppm");
+  fuzz_good_picture("p1_1.ppm");
   fuzz_write(norm, data, size);
   fuzz_write(list, "p1_1.ppm 0\n", 11);
   dq_dataset_defaults(&options, sizeof options);
@@ -175,7 +151,7 @@ static void use_spec(const uint8_t *data, size_t size) {
 static void read_objects(const dq_data_options *options) {
   dq_error error = {0};
   dq_data *data = NULL;
-  answer(dq_data_open(&data, options, &context, &error), &error, "boxes");
+  fuzz_status(dq_data_open(&data, options, fuzz_context(), &error), &error, "boxes");
   for (int64_t i = 0; data && i < dq_data_count(data) && i < 4; i++) {
     dq_sample_info info;
     dq_objects objects;
@@ -183,22 +159,22 @@ static void read_objects(const dq_data_options *options) {
     dq_data_digest(data, i, &digest);
     if (dq_data_read(data, i, NULL, &info, &error) != DQ_OK) fuzz_fail("%s", error.message);
     info.width = info.height = 8;
-    const dq_status status = dq_sample_objects(&objects, &info, &budget, &error);
-    answer(status, &error, "objects");
+    const dq_status status = dq_sample_objects(&objects, &info, fuzz_context()->budget, &error);
+    fuzz_status(status, &error, "objects");
     if (status == DQ_OK) dq_objects_free(&objects);
   }
   dq_data_free(data);
 }
 static void use_coco(const uint8_t *data, size_t size) {
   char spec[160] = "coco:";
-  good_picture("a.ppm");
+  fuzz_good_picture("a.ppm");
   fuzz_write(fuzz_path("coco.json"), data, size);
   read_objects(&(dq_data_options){.spec = strcat(spec, fuzz_path("coco.json")), .preset = "raw01"});
 }
 static void use_boxes(const uint8_t *data, size_t size) {
   const bool xml = size && *data == '<';
   const char *list = fuzz_path("boxed.txt"), *line = xml ? "a.ppm a.xml\n" : "a.ppm a.txt\n";
-  good_picture("a.ppm");
+  fuzz_good_picture("a.ppm");
   fuzz_write(fuzz_path(xml ? "a.xml" : "a.txt"), data, size);
   fuzz_write(list, line, strlen(line));
   read_objects(&(dq_data_options){.spec = list, .preset = "raw01"});
@@ -239,21 +215,21 @@ static void use_ranks(const uint8_t *data, size_t size) {
 }
 static void use_precision(const uint8_t *data, size_t size) {
   dq_error error = {0};
-  dq_graph *graph = small_graph();
+  dq_graph *graph = fuzz_small_graph(fuzz_context());
   dq_precision_map map;
   const char *path = fuzz_path("precision.json");
   fuzz_write(path, data, size);
-  answer(dq_precision_load(&map, path, graph, graph->arena, &error), &error, "the precisions");
+  fuzz_status(dq_precision_load(&map, path, graph, graph->arena, &error), &error, "the precisions");
   dq_graph_free(graph);
 }
 static void use_policy(const uint8_t *data, size_t size) {
   dq_error error = {0};
-  dq_graph *graph = small_graph();
+  dq_graph *graph = fuzz_small_graph(fuzz_context());
   dq_policy policy;
   const char *path = fuzz_path("colours.json");
   fuzz_write(path, data, size);
   dq_status status = dq_policy_load(&policy, path, graph->arena, &error);
-  answer(status, &error, "the colours");
+  fuzz_status(status, &error, "the colours");
   for (int i = 0; status == DQ_OK && i < graph->node_count; i++) (void)dq_policy_find(&policy, graph->nodes[i]);
   dq_graph_free(graph);
 }
@@ -263,11 +239,11 @@ static void use_origin(const uint8_t *data, size_t size) {
   (void)size;
   dq_error error = {0};
   dq_lineage *lineage = NULL;
-  dq_graph *graph = small_graph();
+  dq_graph *graph = fuzz_small_graph(fuzz_context());
   if (dq_graph_set_property(graph, "dq", (const char *)data, &error) != DQ_OK) fuzz_fail("%s", error.message);
-  (void)dq_origin_preset(graph, &context);
-  dq_status status = dq_lineage_open(&lineage, graph, &context, &error);
-  answer(status, &error, "the origin");
+  (void)dq_origin_preset(graph, fuzz_context());
+  dq_status status = dq_lineage_open(&lineage, graph, fuzz_context(), &error);
+  fuzz_status(status, &error, "the origin");
   for (int step = 0; lineage && step < dq_lineage_steps(lineage); step++)
     for (int i = 0; i < graph->value_count; i++) {
       bool mapped;
@@ -278,88 +254,10 @@ static void use_origin(const uint8_t *data, size_t size) {
     }
   dq_lineage_free(lineage);
   dq_origin *origin = dq_origin_begin(graph, "dq-fuzz");
-  if (origin && dq_origin_finish(origin, graph, &context, &error) != DQ_OK) fuzz_fail("%s", error.message);
+  if (origin && dq_origin_finish(origin, graph, fuzz_context(), &error) != DQ_OK) fuzz_fail("%s", error.message);
   dq_graph_free(graph);
 }
 
-// What an export says of itself: a preset that is told can be taken.
-static void use_metadata(const uint8_t *data, size_t size) {
-  (void)size;
-  static const char *const facts[][2] = {{"author", "Ultralytics"}, {"task", "detect"}, {"end2end", "True"}};
-  static const char *const texts[] = {"names", "imgsz", "stride"};
-  static const dq_dimension open[] = {{-1, NULL}, {3, NULL}, {-1, NULL}, {-1, NULL}};
-  dq_error error = {0};
-  double reach;
-  dq_graph *graph = small_graph();
-  bool good = true;
-  for (int i = 0; i < 3; i++) good = good && dq_graph_set_property(graph, facts[i][0], facts[i][1], &error) == DQ_OK;
-  for (int i = 0; i < 3; i++)
-    good = good && dq_graph_set_property(graph, texts[i], (const char *)data, &error) == DQ_OK;
-  if (!good) fuzz_fail("%s", error.message);
-  graph->inputs[0]->dims = open;
-  for (int task = 0; task < 2; task++) {
-    const char *property, *text = dq_guess_preset(graph, &property);
-    if (text && dq_preprocess_reach(&reach, NULL, text, graph->arena, &error) != DQ_OK) fuzz_fail("%s", error.message);
-    if (text) fuzz_reach(FUZZ_RUN);
-    if (dq_graph_set_property(graph, "task", "pose", &error) != DQ_OK) fuzz_fail("%s", error.message);
-  }
-  dq_graph_free(graph);
-}
-
-// How boxes are decoded: the text of an option, or JSON in the model's property.
-static void use_decode(const uint8_t *data, size_t size) {
-  dq_error error = {0};
-  dq_graph *graph = small_graph();
-  dq_data *dataset = NULL;
-  bool property = size && (data[0] == '{' || data[0] == '[');
-  dq_accuracy_options options = {.task = "detect", .decode = property ? NULL : (const char *)data};
-  const char *list = fuzz_path("boxes.txt");
-  good_picture("b.ppm");
-  fuzz_write(fuzz_path("b.txt"), "0 0.5 0.5 0.25 0.25\n", 20);
-  fuzz_write(list, "b.ppm b.txt\n", 12);
-  if (property && dq_graph_set_property(graph, "decode", (const char *)data, &error) != DQ_OK)
-    fuzz_fail("%s", error.message);
-  dq_result result;
-  dq_data_options data_options = {.spec = list, .preset = "raw01"};
-  if (dq_data_open(&dataset, &data_options, &context, &error) != DQ_OK) fuzz_fail("%s", error.message);
-  answer(dq_accuracy_run(&result, graph, dataset, &options, &context, &error), &error, "the decoder");
-  dq_data_free(dataset);
-  dq_graph_free(graph);
-}
-
-// Names of classes in a property of a model.
-static void use_names(const uint8_t *data, size_t size) {
-  (void)size;
-  dq_names names;
-  dq_error error = {0};
-  dq_status status = dq_names_of_model(&names, &(dq_metadata){.names = (const char *)data}, &context, &error);
-  answer(status, &error, "the names");
-  for (int64_t i = 0; status == DQ_OK && i < names.count; i++) (void)strlen(names.items[i]);
-  if (status == DQ_OK) dq_names_deinit(&names);
-}
-
-// The dictionary of a recognizer, with the blank and a space or without them, and a text of its first and last classes.
-static void use_characters(const uint8_t *data, size_t size) {
-  dq_names lines;
-  dq_dictionary dictionary;
-  dq_error error = {0};
-  char *text;
-  const char *path = fuzz_path("characters.txt");
-  fuzz_write(path, data, size);
-  dq_status status = dq_names_read(&lines, path, &context, &error);
-  answer(status, &error, "the lines");
-  if (status != DQ_OK) return;
-  const int64_t classes = lines.count + (int64_t)(size % 3);
-  dq_names_deinit(&lines);
-  if (dq_dictionary_read(&dictionary, path, classes, &context, &error) != DQ_OK) return;
-  int64_t some[] = {0, 1, classes - 2, classes - 1, classes};
-  for (int count = 1; count <= (int)COUNT(some); count++)
-    if (dq_ctc_text(&text, &(dq_ctc){some, count, 1}, &dictionary, &context, &error) == DQ_OK) {
-      (void)strlen(text);
-      dq_budget_free(text);
-    }
-  dq_dictionary_deinit(&dictionary);
-}
 static void use_shape(const uint8_t *data, size_t size) {
   (void)size;
   dq_failure failure;
@@ -440,21 +338,21 @@ static const struct {
       "\"nodes\": {\"conv*\": \"deny\"}, \"others\": \"table\"}"}},
     {"origin", use_origin, fuzz_mutate_json, {JSON_ORIGIN}},
     {"decode",
-     use_decode,
+     fuzz_use_decode,
      fuzz_mutate_json,
      {"yolo:classes=1,anchors=10x14:23x27", "yolox", "yolo:classes=1,anchors=10x14:23x27,scale=1.05",
       "[{\"name\": \"y\", \"classes\": 1, \"anchors\": [[10, 14], [23, 27]], \"scale_x_y\": 1.05}]"}},
     {"names",
-     use_names,
+     fuzz_use_names,
      fuzz_mutate_json,
      {"{0: 'person', 1: 'it\\'s', 2: \"\\u00e9\\x41\"}", "{\"1\": \"b\", \"0\": \"a\"}", "['\\ud83d\\ude00', 'b',]"}},
     {"characters",
-     use_characters,
+     fuzz_use_characters,
      fuzz_mutate_text,
      {"a\nb\n\nde\n", "\xef\xbb\xbf"
                       "a\r\n\xe4\xb8\xad\r\n"}},
     {"shape", use_shape, fuzz_mutate_text, {"x=1,3,8,8", "1,3,8,8"}},
-    {"metadata", use_metadata, fuzz_mutate_text, {"{0: 'cat', 1: \"dog's\", 2: ''}", "[384, 640]", "32"}},
+    {"metadata", fuzz_use_metadata, fuzz_mutate_text, {"{0: 'cat', 1: \"dog's\", 2: ''}", "[384, 640]", "32"}},
     {"coco", use_coco, fuzz_mutate_json, {JSON_COCO}},
     {"boxes", use_boxes, fuzz_mutate_text, {XML_BOXES, "0 0.5 0.5 0.25 0.25\n1 0.1 0.2 0.1 0.2\n"}},
 };
@@ -544,8 +442,6 @@ const fuzz_target_functions fuzz_target = {"settings", mutate, make_seed};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (!size) return 0;
-  if (!context.cpu && dq_context_init(&context, 1, dq_cpu_detect(), NULL) != DQ_OK) fuzz_fail("no context");
-  context.budget = &budget;
   char *copy = malloc(size); // with a zero behind, in place of the first byte
   if (!copy) return 0;
   memcpy(copy, data + 1, size - 1);

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "lib/base/file.h"
-#include "lib/decode/text/literal.h"
 #include "lib/text/utf8.h"
 
 void dq_names_deinit(dq_names *names) {

@@ -4,8 +4,9 @@
 
 #include "lib/base/context.h"
 #include "lib/decode/decode.h"
+#include "lib/decode/literal.h"
 
-enum { DQ_MOST_NAMES = 1 << 20, DQ_LONGEST_NAMES = 1 << 26 }; // names in a list; bytes of its text
+enum { DQ_LONGEST_NAMES = 1 << 26 }; // bytes of the text of a list
 
 typedef struct dq_names {
   int64_t count;

@@ -1,10 +1,12 @@
-// Lists and dictionaries of texts as Python and JSON write them. Private to this module.
-#ifndef DQ_DECODE_TEXT_LITERAL_H
-#define DQ_DECODE_TEXT_LITERAL_H
+// Lists and dictionaries of texts as Python and JSON write them.
+#ifndef DQ_DECODE_LITERAL_H
+#define DQ_DECODE_LITERAL_H
 
 #include <stdint.h>
 
 #include "lib/base/status.h"
+
+enum { DQ_MOST_NAMES = 1 << 20 }; // in a list
 
 // Counts the texts of a list, or the highest key of a dictionary and one more. DQ_BAD_INPUT: the text is neither, or
 // the number is above DQ_MOST_NAMES.

@@ -1,10 +1,9 @@
-#include "lib/decode/text/literal.h"
+#include "lib/decode/literal.h"
 
 #include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
-#include "lib/decode/text/class_names.h"
 #include "lib/text/utf8.h"
 
 // Reading goes over the text twice: first it counts, then it stores.
