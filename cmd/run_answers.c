@@ -5,6 +5,7 @@
 
 #include "cmd/shared/output_names.h"
 #include "datasets/image/image.h"
+#include "lib/decode/metadata.h"
 #include "lib/draw/canvas_beside.h"
 #include "lib/draw/canvas_png.h"
 #include "lib/report/predictions/predictions_json.h"
@@ -37,6 +38,7 @@ static dq_status open_predictor(dq_run_answers *answers, dq_answer_side *side, c
                                       .score = options->pair ? shown_score(answers) / 2 : shown_score(answers),
                                       .overlap = options->overlap,
                                       .top = options->top,
+                                      .dictionary = options->dictionary,
                                       .graph = graph,
                                       .outputs = outputs,
                                       .input_height = picture ? input->dims[rows] : 0,
@@ -55,10 +57,16 @@ static dq_status copy_names(dq_run_answers *answers, dq_answer_side *side, const
   return DQ_OK;
 }
 
-// The names that the data has (--labels, class folders).
-static dq_status find_label_names(dq_run_answers *answers, dq_error *error) {
+// The names that the data has (--labels, class folders), else those of the model.
+static dq_status find_label_names(dq_run_answers *answers, const dq_graph *graph, dq_error *error) {
   int64_t count = 0;
   while (dq_data_class_name(answers->data, count)) count++;
+  if (!count) {
+    const dq_metadata metadata = dq_metadata_of(graph);
+    DQ_TRY(dq_names_of_model(&answers->model_names, &metadata, answers->context, error));
+    answers->names = (dq_label_names){(const char *const *)answers->model_names.items, answers->model_names.count};
+    return DQ_OK;
+  }
   const char **items = DQ_NEW_ARRAY(answers->arena, count + 1, const char *);
   if (!items) return dq_fail_memory(error, (size_t)count * sizeof *items);
   for (int64_t i = 0; i < count; i++) items[i] = dq_data_class_name(answers->data, i);
@@ -67,7 +75,7 @@ static dq_status find_label_names(dq_run_answers *answers, dq_error *error) {
 }
 
 static void note_form(const dq_run_answers *answers) {
-  static const char *const kinds[] = {"", "", "boxes", "classes of points", "a map"};
+  static const char *const kinds[] = {"", "", "boxes", "classes of points", "a map", "text"};
   const dq_predictor *predictor = answers->sides[0].predictor;
   const dq_prediction_kind kind = dq_predictor_kind(predictor);
   if (answers->options->decode || !*kinds[kind]) return;
@@ -82,7 +90,7 @@ dq_status dq_run_answers_add(dq_run_answers *answers, const dq_graph *graph, con
   DQ_TRY(open_predictor(answers, side, graph, alone, error));
   if (answers->side_count > 1) return DQ_OK;
   note_form(answers);
-  return find_label_names(answers, error);
+  return find_label_names(answers, graph, error);
 }
 
 dq_status dq_run_answers_begin(dq_run_answers *answers, dq_error *error) {
@@ -99,6 +107,7 @@ dq_status dq_run_answers_begin(dq_run_answers *answers, dq_error *error) {
 void dq_run_answers_close(dq_run_answers *answers) {
   for (int i = 0; i < 2; i++) dq_predictor_free(answers->sides[i].predictor);
   dq_changes_deinit(&answers->changes);
+  dq_names_deinit(&answers->model_names);
   free(answers->answers);
   free(answers->equal);
   dq_output_discard(&answers->json);
@@ -244,7 +253,7 @@ dq_status dq_run_answers_picture(dq_run_answers *answers, const dq_tensor *const
 // ---- The end ----
 
 static void print_summary(const dq_run_answers *answers) {
-  static const char *const names[] = {"answers", "classes", "objects", "points", "answers"};
+  static const char *const names[] = {"answers", "classes", "objects", "points", "answers", "lines"};
   const dq_changes *all = &answers->all;
   const dq_prediction_kind kind = dq_predictor_kind(answers->sides[0].predictor);
   if (!all->answers) {

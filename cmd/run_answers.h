@@ -6,17 +6,19 @@
 #include <string.h>
 
 #include "lib/base/file.h"
+#include "lib/decode/text/class_names.h"
 #include "lib/predict/label_names.h"
 #include "lib/predict/changes.h"
 
 typedef struct dq_answer_options {
-  const char *decode; // how outputs are read; NULL: guessed
-  double score;       // the lowest of a box; 0: as usual
-  double overlap;     // above which the lower of two boxes goes; 0: as usual
-  int64_t top;        // classes of a vector
-  const char *json;   // file to write; NULL: none, "-": standard output
-  const char *draw;   // folder for pictures; NULL: none
-  const char *pair;   // file of the reference; NULL: none
+  const char *decode;     // how outputs are read; NULL: guessed
+  double score;           // the lowest of a box; 0: as usual
+  double overlap;         // above which the lower of two boxes goes; 0: as usual
+  int64_t top;            // classes of a vector
+  const char *dictionary; // file of characters; NULL: as the model says
+  const char *json;       // file to write; NULL: none, "-": standard output
+  const char *draw;       // folder for pictures; NULL: none
+  const char *pair;       // file of the reference; NULL: none
 } dq_answer_options;
 
 // Whether standard output belongs to the JSON.
@@ -38,6 +40,7 @@ typedef struct dq_run_answers {
   dq_arena *arena;
   dq_data *data;
   dq_label_names names;
+  dq_names model_names;    // that `names` may be
   dq_answer_side sides[2]; // of the model and of its reference
   int side_count;
   dq_changes changes; // of the current picture

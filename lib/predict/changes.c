@@ -1,6 +1,7 @@
 #include "lib/predict/changes.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static const double KEPT_OVERLAP = 0.5, MOVED_OVERLAP = 0.1;
 
@@ -92,6 +93,10 @@ dq_status dq_changes_find(dq_changes *changes, const dq_predictions *reference, 
     return find_objects(changes, 1, other, reference, score, error);
   case DQ_PREDICT_CLASSES: find_classes(changes, reference, other); break;
   case DQ_PREDICT_POINTS: find_points(changes, &reference->plane, &other->plane); break;
+  case DQ_PREDICT_TEXT:
+    changes->answers = 1;
+    changes->equal = reference->count && other->count && !strcmp(reference->objects[0].text, other->objects[0].text);
+    break;
   case DQ_PREDICT_MAP:
   case DQ_PREDICT_NONE: break;
   }

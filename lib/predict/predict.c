@@ -68,6 +68,7 @@ dq_status dq_predictor_open(dq_predictor **predictor, const dq_predict_options *
   dq_predictor *opened = calloc(1, sizeof *opened);
   if (!opened) return dq_fail_memory(error, sizeof *opened);
   *opened = (dq_predictor){.context = context,
+                           .asked_score = options->score,
                            .score = options->score > 0 ? options->score : DQ_USUAL_SCORE,
                            .overlap = options->overlap > 0 ? options->overlap : USUAL_OVERLAP,
                            .top = options->top > 0 ? options->top : USUAL_TOP,
@@ -112,6 +113,7 @@ void dq_drop_predictions(dq_predictor *predictor) {
   for (int64_t i = 0; i < predictor->object_count; i++) {
     free((void *)(uintptr_t)predictor->objects[i].mask);
     free((void *)(uintptr_t)predictor->objects[i].points);
+    dq_budget_free(predictor->objects[i].text);
   }
   predictor->object_count = 0;
 }

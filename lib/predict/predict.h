@@ -16,6 +16,7 @@ typedef enum dq_prediction_kind {
   DQ_PREDICT_OBJECTS, // objects with boxes
   DQ_PREDICT_POINTS,  // plane.labels: a class for each point
   DQ_PREDICT_MAP,     // plane.values: a number for each point
+  DQ_PREDICT_TEXT,    // objects: one, whose text is the line
 } dq_prediction_kind;
 
 // Pixels of a picture: x to the right, y downwards, the picture covers 0 to its width and 0 to its height.
@@ -26,6 +27,7 @@ typedef struct dq_prediction {
   dq_box box;           // within the picture
   bool rotated;         // the box is that of `corners`, with the rotated one within
   double corners[4][2]; // clockwise
+  char *text;           // UTF-8, of a line; NULL: there is none
   int64_t keypoints;
   const double (*points)[3]; // [keypoints]: x, y, score from 0 to 1 (1 where the network gives none)
   // The mask of an instance: 1 or 0 for each pixel of mask_box, whole pixels; NULL: there is none.
@@ -52,11 +54,12 @@ typedef struct dq_predictions {
 } dq_predictions;
 
 typedef struct dq_predict_options {
-  const char *decode;    // a row of predictors.def, or a head (dq_decode_options); NULL: guessed
-  double score;          // the lowest of an object; 0: 0.25
-  double overlap;        // intersection over union above which the lower of two boxes of a class goes; 0: 0.45
-  int64_t top;           // classes of a vector; 0: 5
-  const dq_graph *graph; // indexed; its outputs in their order
+  const char *decode;     // a row of predictors.def, or a head (dq_decode_options); NULL: guessed
+  double score;           // the lowest of an object; 0: 0.25
+  double overlap;         // intersection over union above which the lower of two boxes of a class goes; 0: 0.45
+  int64_t top;            // classes of a vector; 0: 5
+  const char *dictionary; // file with the characters of a recognizer, a line each; NULL: as the model says
+  const dq_graph *graph;  // indexed; its outputs in their order
   const dq_tensor *const *outputs;   // [graph->output_count]: types and shapes of one picture, without elements
   int64_t input_height, input_width; // of the model; 0: it has no picture as its input
 } dq_predict_options;

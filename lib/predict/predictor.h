@@ -3,6 +3,7 @@
 #define DQ_PREDICT_PREDICTOR_H
 
 #include "lib/decode/detector.h"
+#include "lib/decode/text/dictionary.h"
 #include "lib/predict/predict.h"
 
 typedef struct dq_predictor_functions {
@@ -28,7 +29,9 @@ struct dq_predictor {
   int64_t input_height, input_width;
   dq_prediction *objects; // of the last picture, [object_count]; owned, as are the masks and points of each
   int64_t object_count, object_room;
+  double asked_score;        // of the options; 0: as usual
   dq_detector detector;      // objects
+  dq_dictionary dictionary;  // lines of text; empty: there is none
   int axis;                  // points: dimension of the classes
   bool logits;               // points: single numbers are arguments of a Sigmoid
   dq_prediction_plane plane; // points and map; labels and values are owned

@@ -59,7 +59,11 @@ static void put_mask(FILE *stream, const dq_predictions *predictions, const dq_p
 static bool put_object(FILE *stream, const dq_predictions *predictions, const dq_prediction *object,
                        const dq_label_names *names) {
   putc('{', stream);
-  const bool good = put_class(stream, names, object->label);
+  bool good = put_class(stream, names, object->label);
+  if (object->text) {
+    fputs(",\"text\":", stream);
+    good = dq_json_text(stream, object->text) && good;
+  }
   fputs(",\"score\":", stream);
   put_number(stream, object->score);
   fputs(",\"box\":", stream);
@@ -145,13 +149,14 @@ static void put_bounds(FILE *stream, const dq_predictions *predictions) {
 }
 
 bool dq_predictions_json(FILE *stream, const dq_predictions *predictions, const dq_predictions_subject *subject) {
-  static const char *const kinds[] = {"none", "classes", "objects", "points", "map"};
+  static const char *const kinds[] = {"none", "classes", "objects", "points", "map", "text"};
   fputs("{\"picture\":", stream);
   bool good = dq_json_text(stream, subject->picture);
   fprintf(stream, ",\"width\":%" PRId64 ",\"height\":%" PRId64 ",\"kind\":\"%s\",\"form\":\"%s\"", predictions->width,
           predictions->height, kinds[predictions->kind], predictions->form);
   switch (predictions->kind) {
   case DQ_PREDICT_CLASSES: good = put_vectors(stream, predictions, subject) && good; break;
+  case DQ_PREDICT_TEXT:
   case DQ_PREDICT_OBJECTS: good = put_objects(stream, predictions, subject) && good; break;
   case DQ_PREDICT_POINTS: good = put_shares(stream, predictions, subject->names) && good; break;
   case DQ_PREDICT_MAP: put_bounds(stream, predictions); break;

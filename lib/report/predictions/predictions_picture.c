@@ -58,7 +58,8 @@ static void draw_object(const brush *with, const dq_prediction *object, dq_chang
 static void label_object(const brush *with, const dq_prediction *object, dq_change change) {
   static const char *const words[] = {"", "moved ", "alone ", ""};
   char name[LABEL_BYTES], text[LABEL_BYTES + 32];
-  class_text(name, with->names, object->label);
+  if (object->text) snprintf(name, sizeof name, "%s", object->text);
+  else class_text(name, with->names, object->label);
   snprintf(text, sizeof text, "%s%s%s%.2f", words[change], name, *name ? " " : "", object->score);
   dq_canvas_label(with->canvas, point_at(with, object->box.x1, object->box.y1), text, with->sizes.text,
                   dq_palette_colour(object->label));
@@ -140,6 +141,9 @@ dq_status dq_predictions_draw(dq_canvas *canvas, const dq_predictions *predictio
   case DQ_PREDICT_POINTS: return draw_points(&with, predictions, error);
   case DQ_PREDICT_MAP: draw_map(&with, predictions); break;
   case DQ_PREDICT_CLASSES: draw_classes(&with, predictions); break;
+  case DQ_PREDICT_TEXT:
+    if (predictions->count) draw_line(&with, 0, predictions->objects[0].text, dq_palette_colour(0));
+    break;
   case DQ_PREDICT_NONE: break;
   }
   return DQ_OK;

@@ -17,6 +17,7 @@ static void print_object(FILE *stream, const dq_prediction *object, const dq_lab
   const dq_box *box = &object->box;
   fprintf(stream, "  %6.3f  %7.1f %7.1f %7.1f %7.1f  ", object->score, box->x1, box->y1, box->x2, box->y2);
   print_class(stream, names, object->label);
+  if (object->text) dq_print_name(stream, object->text);
   if (object->rotated) fputs("  corners", stream);
   for (int k = 0; object->rotated && k < 4; k++)
     fprintf(stream, " %.1f,%.1f", object->corners[k][0], object->corners[k][1]);
@@ -52,6 +53,13 @@ void dq_predictions_print_lost(FILE *stream, const dq_predictions *reference, co
       print_object(stream, &reference->objects[i], names, changes[i] == DQ_CHANGE_MOVED ? "  was here" : "  vanished");
 }
 
+static void print_line(FILE *stream, const dq_predictions *predictions) {
+  if (!predictions->count) return;
+  fprintf(stream, "  %6.3f  ", predictions->objects[0].score);
+  dq_print_name(stream, predictions->objects[0].text);
+  putc('\n', stream);
+}
+
 static void print_shares(FILE *stream, const dq_predictions *predictions, const dq_label_names *names) {
   dq_share *shares;
   const int64_t count = dq_plane_shares(predictions, &shares);
@@ -77,6 +85,7 @@ void dq_predictions_print(FILE *stream, const dq_predictions *predictions, const
   case DQ_PREDICT_OBJECTS: print_objects(stream, predictions, names, changes); break;
   case DQ_PREDICT_POINTS: print_shares(stream, predictions, names); break;
   case DQ_PREDICT_MAP: print_bounds(stream, predictions); break;
+  case DQ_PREDICT_TEXT: print_line(stream, predictions); break;
   case DQ_PREDICT_CLASSES:
   case DQ_PREDICT_NONE: break;
   }
