@@ -6,6 +6,7 @@
 #include "cmd/shared/output_names.h"
 #include "datasets/image/image.h"
 #include "lib/decode/metadata.h"
+#include "lib/document/origin.h"
 #include "lib/draw/canvas_beside.h"
 #include "lib/draw/canvas_png.h"
 #include "lib/report/predictions/predictions_json.h"
@@ -93,7 +94,22 @@ dq_status dq_run_answers_add(dq_run_answers *answers, const dq_graph *graph, con
   return find_label_names(answers, graph, error);
 }
 
+static dq_status open_recognizer(dq_run_answers *answers, dq_error *error) {
+  const dq_answer_options *options = answers->options;
+  if (!options->recognize) return DQ_OK;
+  if (!dq_data_is_pictures(answers->data))
+    return dq_fail(error, DQ_USAGE, "--recognize: the data are arrays, expected pictures");
+  if (dq_predictor_kind(answers->sides[0].predictor) != DQ_PREDICT_OBJECTS)
+    return dq_fail(error, DQ_USAGE, "--recognize: the model finds no regions of text (--decode text-regions)");
+  dq_status status = dq_model_open(&answers->recognizer_graph, options->recognize, answers->context, error);
+  if (status == DQ_OK)
+    status = dq_recognizer_open(&answers->recognizer, answers->recognizer_graph, options->dictionary, answers->context,
+                                error);
+  return status == DQ_OK ? DQ_OK : dq_error_prefix(error, status, "--recognize %s", options->recognize);
+}
+
 dq_status dq_run_answers_begin(dq_run_answers *answers, dq_error *error) {
+  DQ_TRY(open_recognizer(answers, error));
   const dq_answer_options *options = answers->options;
   if (options->draw && !dq_data_is_pictures(answers->data))
     return dq_fail(error, DQ_USAGE, "--draw: the data are arrays, expected pictures");
@@ -107,6 +123,8 @@ dq_status dq_run_answers_begin(dq_run_answers *answers, dq_error *error) {
 void dq_run_answers_close(dq_run_answers *answers) {
   for (int i = 0; i < 2; i++) dq_predictor_free(answers->sides[i].predictor);
   dq_changes_deinit(&answers->changes);
+  dq_recognizer_free(answers->recognizer);
+  dq_graph_free(answers->recognizer_graph);
   dq_names_deinit(&answers->model_names);
   free(answers->answers);
   free(answers->equal);
@@ -213,6 +231,7 @@ static dq_status add_changes(dq_run_answers *answers, dq_error *error) {
   }
   answers->answers[answers->pictures] = one->answers, answers->equal[answers->pictures] = one->equal;
   all->answers += one->answers, all->equal += one->equal;
+  all->texts += one->texts, all->equal_texts += one->equal_texts;
   all->masks += one->masks, all->mask_overlap += one->mask_overlap;
   for (int i = 0; i < 2; i++) all->moved[i] += one->moved[i], all->alone[i] += one->alone[i];
   return DQ_OK;
@@ -227,6 +246,17 @@ static dq_status predict(dq_answer_side *side, const dq_tensor *outputs, const d
   return status;
 }
 
+// Reads the regions that the networks have found in the picture.
+static dq_status recognize(dq_run_answers *answers, int64_t index, dq_error *error) {
+  dq_image image = {0};
+  dq_status status = dq_data_picture(answers->data, index, &image, error);
+  if (status == DQ_OK) status = dq_image_to_rgb(&image, error);
+  for (int i = 0; i < answers->side_count && status == DQ_OK; i++)
+    status = dq_recognize(answers->recognizer, &image, &answers->sides[i].predictions, error);
+  dq_image_deinit(&image);
+  return status;
+}
+
 static void print(const dq_run_answers *answers) {
   const dq_answer_side *sides = answers->sides;
   const bool pair = answers->side_count > 1;
@@ -238,6 +268,7 @@ dq_status dq_run_answers_picture(dq_run_answers *answers, const dq_tensor *const
                                  const dq_sample_info *info, dq_error *error) {
   dq_answer_side *sides = answers->sides;
   for (int i = 0; i < answers->side_count; i++) DQ_TRY(predict(&sides[i], outputs[i], info, error));
+  if (answers->recognizer) DQ_TRY(recognize(answers, index, error));
   dq_changes_deinit(&answers->changes);
   if (answers->side_count > 1) {
     DQ_TRY(
@@ -269,6 +300,9 @@ static void print_summary(const dq_run_answers *answers) {
   printf("of the reference %" PRId64 " vanished and %" PRId64 " moved; of the model %" PRId64 " appeared and %" PRId64
          " moved\n",
          all->alone[0], all->moved[0], all->alone[1], all->moved[1]);
+  if (all->texts)
+    printf("texts of %" PRId64 " pairs: %" PRId64 " are equal, %.2f %%\n", all->texts, all->equal_texts,
+           100 * (double)all->equal_texts / (double)all->texts);
   if (all->masks)
     printf("masks of %" PRId64 " pairs: mean intersection over union %.4f\n", all->masks,
            all->mask_overlap / (double)all->masks);

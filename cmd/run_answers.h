@@ -9,6 +9,7 @@
 #include "lib/decode/text/class_names.h"
 #include "lib/predict/label_names.h"
 #include "lib/predict/changes.h"
+#include "lib/predict/recognize.h"
 
 typedef struct dq_answer_options {
   const char *decode;     // how outputs are read; NULL: guessed
@@ -19,6 +20,7 @@ typedef struct dq_answer_options {
   const char *json;       // file to write; NULL: none, "-": standard output
   const char *draw;       // folder for pictures; NULL: none
   const char *pair;       // file of the reference; NULL: none
+  const char *recognize;  // file of the network that reads regions of text; NULL: none
 } dq_answer_options;
 
 // Whether standard output belongs to the JSON.
@@ -43,7 +45,9 @@ typedef struct dq_run_answers {
   dq_names model_names;    // that `names` may be
   dq_answer_side sides[2]; // of the model and of its reference
   int side_count;
-  dq_changes changes; // of the current picture
+  dq_changes changes;        // of the current picture
+  dq_recognizer *recognizer; // owned; NULL: none
+  dq_graph *recognizer_graph;
   // Sums over the pictures, and by picture the answers and those of them that are equal.
   dq_changes all;
   int64_t *answers, *equal, pictures, room;
@@ -59,7 +63,8 @@ void dq_run_answers_close(dq_run_answers *answers); // allowed on a zeroed struc
 // the model, in a second call that of its reference. A note says what the outputs of the model are read as. Statuses as
 // dq_predictor_open.
 dq_status dq_run_answers_add(dq_run_answers *answers, const dq_graph *graph, const dq_tensor *alone, dq_error *error);
-// Opens the file of --json, and makes the folder of --draw. DQ_USAGE: the data are arrays, which cannot be drawn on.
+// Opens the model of --recognize, and the file of --json, and makes the folder of --draw. DQ_USAGE: the data are
+// arrays, which cannot be drawn on.
 dq_status dq_run_answers_begin(dq_run_answers *answers, dq_error *error);
 
 // Prints, writes and draws the predictions of picture `index` of the data; outputs[side] are those of this picture

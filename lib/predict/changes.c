@@ -40,6 +40,18 @@ static double mask_overlap(const dq_prediction *a, const dq_prediction *b) {
   return either ? (double)both / (double)either : 1;
 }
 
+// What belongs to an object of the reference and the one that it was found again as.
+static void compare_pair(dq_changes *changes, const dq_prediction *object, const dq_prediction *other) {
+  if (object->mask && other->mask) {
+    changes->masks++;
+    changes->mask_overlap += mask_overlap(object, other);
+  }
+  if (object->text && other->text) {
+    changes->texts++;
+    changes->equal_texts += !strcmp(object->text, other->text);
+  }
+}
+
 // The objects of one network, each looked for in the other; `network` is 0 for the reference.
 static dq_status find_objects(dq_changes *changes, int network, const dq_predictions *own, const dq_predictions *others,
                               double score, dq_error *error) {
@@ -60,9 +72,7 @@ static dq_status find_objects(dq_changes *changes, int network, const dq_predict
     changes->equal += *change == DQ_CHANGE_KEPT;
     changes->moved[network] += *change == DQ_CHANGE_MOVED;
     changes->alone[network] += *change == DQ_CHANGE_ALONE;
-    if (network || *change != DQ_CHANGE_KEPT || !object->mask || !other->mask) continue;
-    changes->masks++;
-    changes->mask_overlap += mask_overlap(object, other);
+    if (!network && *change == DQ_CHANGE_KEPT) compare_pair(changes, object, other);
   }
   return DQ_OK;
 }

@@ -17,6 +17,7 @@ typedef struct dq_changes {
   int64_t moved[2], alone[2]; // objects of the reference and of the other network
   int64_t masks;              // pairs of kept objects with masks
   double mask_overlap;        // sum of the intersections over unions of their masks
+  int64_t texts, equal_texts; // kept objects of the reference with texts; those whose nearest object has the same
   dq_change *of[2];           // of each object of the reference and of the other; owned
 } dq_changes;
 

@@ -1,7 +1,5 @@
 // Text: lines of recognizers, and regions of text that detectors find.
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "lib/decode/metadata.h"
@@ -9,6 +7,7 @@
 #include "lib/decode/text/regions.h"
 #include "lib/eval/scores.h"
 #include "lib/graph/saturation.h"
+#include "lib/predict/numbers_text.h"
 #include "lib/predict/predictor.h"
 
 enum { LEAST_CHARACTERS = 20 };
@@ -36,24 +35,13 @@ static dq_status open_line(dq_predictor *predictor, const dq_predict_options *op
 
 static void close_line(dq_predictor *predictor) { dq_dictionary_deinit(&predictor->dictionary); }
 
-// The numbers of the classes, with spaces between them.
-static dq_status numbers_text(char **text, const dq_ctc *ctc, const dq_context *context, dq_error *error) {
-  const size_t size = (size_t)ctc->count * 21 + 1;
-  size_t at = 0;
-  *text = dq_context_alloc(context, size);
-  if (!*text) return dq_fail_memory(error, size);
-  for (int64_t i = 0; i < ctc->count; i++)
-    at += (size_t)snprintf(*text + at, size - at, "%s%" PRId64, i ? " " : "", ctc->classes[i]);
-  return DQ_OK;
-}
-
 static dq_status add_line(dq_predictor *predictor, const dq_ctc *ctc, const dq_predictions *predictions,
                           dq_error *error) {
   dq_prediction *line = dq_add_prediction(predictor, error);
   if (!line) return DQ_SYSTEM;
   line->score = ctc->score;
   line->box = (dq_box){0, 0, (double)predictions->width, (double)predictions->height};
-  if (!predictor->dictionary.lines.count) return numbers_text(&line->text, ctc, predictor->context, error);
+  if (!predictor->dictionary.lines.count) return dq_numbers_text(&line->text, ctc, predictor->context, error);
   return dq_ctc_text(&line->text, ctc, &predictor->dictionary, predictor->context, error);
 }
 

@@ -66,17 +66,27 @@ static void a_straight_rectangle(void **state) {
   dq_regions_deinit(&regions);
 }
 
+// A rectangle from its first corner on with the sides `width` times (a, b) and `height` times (-b, a).
+typedef struct tilt {
+  int a, b, width, height;
+} tilt;
+
+static void draw_tilted(drawing *d, tilt t, int left, int top) {
+  const int square = t.a * t.a + t.b * t.b;
+  for (int y = 0; y < d->height; y++)
+    for (int x = 0; x < d->width; x++) {
+      const int across = t.a * (x - left) + t.b * (y - top), down = -t.b * (x - left) + t.a * (y - top);
+      d->values[y * d->width + x] = across >= 0 && across <= t.width * square && down >= 0 && down <= t.height * square;
+    }
+}
+
 // Sides of 40 and 10 along (4, 3) / 5 and (-3, 4) / 5 around (31, 30). They grow by 400 * 1.6 / 100 = 6.4.
 static void a_tilted_rectangle(void **state) {
   (void)state;
   drawing d = {60, 62, {0}};
   dq_region_options options = DQ_REGION_DEFAULTS;
   options.dilate = false;
-  for (int y = 0; y < d.height; y++)
-    for (int x = 0; x < d.width; x++) {
-      const int across = 4 * (x - 31) + 3 * (y - 30), down = -3 * (x - 31) + 4 * (y - 30);
-      d.values[y * d.width + x] = abs(across) <= 100 && abs(down) <= 25;
-    }
+  draw_tilted(&d, (tilt){4, 3, 8, 2}, 18, 14);
   dq_regions regions = find(&d, &options);
   assert_int_equal(regions.count, 1);
   const double corners[4][2] = {{-14.28, -24.96}, {27.96, 6.72}, {14.28, 24.96}, {-27.96, -6.72}};
@@ -87,6 +97,25 @@ static void a_tilted_rectangle(void **state) {
   // Drawn sides leave the rectangle by at most half a cell.
   assert_true(regions.items[0].score > 0.9 && regions.items[0].score <= 1);
   dq_regions_deinit(&regions);
+}
+
+// Corners that are whole numbers lie in their cells and not in those before, however they are rounded, so that a
+// rectangle has one score wherever it lies.
+static void one_score_everywhere(void **state) {
+  (void)state;
+  drawing d = {60, 62, {0}};
+  dq_region_options options = DQ_REGION_DEFAULTS;
+  options.dilate = false;
+  double score = -1;
+  for (int y = 0; y < 30; y++)
+    for (int x = 6; x < 36; x++) {
+      draw_tilted(&d, (tilt){3, 2, 8, 3}, x, y);
+      dq_regions regions = find(&d, &options);
+      assert_int_equal(regions.count, 1);
+      if (score < 0) score = regions.items[0].score;
+      NEAR(regions.items[0].score, score);
+      dq_regions_deinit(&regions);
+    }
 }
 
 static void touching_regions_and_holes(void **state) {
@@ -103,6 +132,13 @@ static void touching_regions_and_holes(void **state) {
   fill(&d, 11, 2, 18, 9, 0);
   fill(&d, 10, 10, 17, 17, 1); // a corner touches
   assert_int_equal(count(&d, &options), 1);
+  memset(d.values, 0, sizeof d.values);
+  fill(&d, 2, 2, 5, 5, 1); // dilation adds the cell right of and below the last one as well
+  fill(&d, 7, 7, 10, 10, 1);
+  assert_int_equal(count(&d, &options), 2);
+  options.dilate = true, options.box_threshold = 0.2;
+  assert_int_equal(count(&d, &options), 1);
+  options.dilate = false, options.box_threshold = 0.5;
   memset(d.values, 0, sizeof d.values);
   fill(&d, 2, 2, 31, 31, 1);
   fill(&d, 7, 7, 26, 26, 0); // 900 cells without 400
@@ -146,6 +182,11 @@ static void borders_of_the_map_and_bounds(void **state) {
   assert_int_equal(count(&d, &options), 1);
   options.dilate = false; // 8 x 2
   assert_int_equal(count(&d, &options), 0);
+  options.dilate = true, options.unclip_ratio = 0.5; // 27 * 0.5 / 24 on each side: 4.125
+  assert_int_equal(count(&d, &options), 0);
+  options.smallest_side = 2.125;
+  assert_int_equal(count(&d, &options), 1);
+  options.dilate = false;
   fill(&d, 4, 5, 12, 6, 0.3f); // a line
   options.smallest_side = 0;
   assert_int_equal(count(&d, &options), 0);
@@ -206,6 +247,10 @@ static void check_rectangle(const dq_borders *b) {
   dq_point hull[2 * MOST];
   const int64_t corners = dq_hull_of_rows(b->first + b->top, b->last + b->top, b->top, rows, hull);
   const dq_rectangle found = dq_least_rectangle(hull, corners);
+  for (int64_t i = 0; i < corners && corners > 2; i++) {
+    const dq_point a = hull[i], middle = hull[(i + 1) % corners], c = hull[(i + 2) % corners];
+    assert_true((middle.x - a.x) * (c.y - middle.y) > (middle.y - a.y) * (c.x - middle.x)); // every corner turns
+  }
   double least = corners > 2 ? INFINITY : 0;
   for (int64_t i = 0; i < corners && corners > 2; i++) {
     const double x = hull[(i + 1) % corners].x - hull[i].x, y = hull[(i + 1) % corners].y - hull[i].y;
@@ -220,6 +265,18 @@ static void check_rectangle(const dq_borders *b) {
     least = fmin(least, (right - left) * deepest / (x * x + y * y));
   }
   NEAR(found.width * found.height, least);
+}
+
+// Around a triangle without obtuse angles the rectangle on each side has twice its area; the first edge counts.
+static void equal_areas(void **state) {
+  (void)state;
+  const dq_point triangle[] = {{0, 0}, {8, 0}, {4, 8}}, turned[] = {{8, 0}, {4, 8}, {0, 0}};
+  dq_rectangle least = dq_least_rectangle(triangle, 3);
+  NEAR(least.width, 8);
+  NEAR(least.height, 8);
+  least = dq_least_rectangle(turned, 3);
+  NEAR(least.width, sqrt(80));
+  NEAR(least.height, 64 / sqrt(80));
 }
 
 static void random_masks(void **state) {
@@ -323,9 +380,11 @@ static void large_maps(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(a_straight_rectangle),
                                      cmocka_unit_test(a_tilted_rectangle),
+                                     cmocka_unit_test(one_score_everywhere),
                                      cmocka_unit_test(touching_regions_and_holes),
                                      cmocka_unit_test(borders_of_the_map_and_bounds),
                                      cmocka_unit_test(maps_without_numbers_and_of_one_cell),
+                                     cmocka_unit_test(equal_areas),
                                      cmocka_unit_test(random_masks),
                                      cmocka_unit_test(order_of_reading),
                                      cmocka_unit_test(maps_of_outputs),

@@ -188,7 +188,7 @@ void dq_regions_sort(dq_regions *regions, double tolerance) {
   for (int64_t i = 1; i < regions->count; i++) {
     const dq_region moved = items[i];
     int64_t at = i;
-    for (; at > 0 && fabs(moved.corners[0][1] - items[at - 1].corners[0][1]) < tolerance &&
+    for (; at > 0 && moved.corners[0][1] - items[at - 1].corners[0][1] < tolerance &&
            moved.corners[0][0] < items[at - 1].corners[0][0];
          at--)
       items[at] = items[at - 1];
