@@ -7,7 +7,7 @@ CC := gcc
 PYTHON ?= python3
 .DEFAULT_GOAL := all
 
-PACKAGES := libprotobuf-c openblas lapacke jansson expat libxxhash stb cmocka
+PACKAGES := libprotobuf-c openblas lapacke jansson expat yaml-0.1 libxxhash stb cmocka
 # Without debug information, which takes a sixth of the compiler's time; make CFLAGS="-O3 -g" has it.
 CFLAGS ?= -O3
 # A warning ends the build with WERROR=1, as in continuous integration; a compiler newer than ours may have new ones.
@@ -26,7 +26,7 @@ OWN_FLAGS += -fno-trapping-math
 # calls it is a library that processes of such a job load.
 MPI := $(shell pkg-config --exists ompi-c && echo yes)
 MPI_MODULE := $(if $(MPI),$(B)/dq-mpi.so)
-LIBRARIES = $(shell pkg-config --libs libprotobuf-c jansson expat libxxhash) -ldl -lm -pthread
+LIBRARIES = $(shell pkg-config --libs libprotobuf-c jansson expat yaml-0.1 libxxhash) -ldl -lm -pthread
 LDFLAGS += -Wl,--gc-sections
 
 # The instruction sets, their machines (SETS_machine) and flags (FLAGS_set), from the rows of cpu.def.

@@ -54,6 +54,7 @@ check() {
   have gcc && [ -f "$(gcc -print-file-name=libgfortran.a)" ] || need libgfortran.a gfortran
   library jansson libjansson-dev
   library expat libexpat1-dev
+  library yaml-0.1 libyaml-dev
   library libxxhash libxxhash-dev
   library stb libstb-dev
   # Processes of MPI jobs: the module that they load, and what starts them in the tests.

@@ -11,7 +11,7 @@ export SOURCE_DATE_EPOCH ?= $(shell cat cmd/packages/date 2>/dev/null || git -C 
 STATIC_FOLDER := $(B)/static
 MULTIARCH = $(shell $(CC) -print-multiarch)
 STATIC_LIBRARIES = -L/usr/lib/$(MULTIARCH)/lapack -L/usr/lib/$(MULTIARCH)/blas \
-  -lprotobuf-c -llapacke -llapack -lblas -lgfortran -ljansson -lexpat -lxxhash -lm -pthread
+  -lprotobuf-c -llapacke -llapack -lblas -lgfortran -ljansson -lexpat -lyaml -lxxhash -lm -pthread
 .PHONY: static sbom wheel
 ## static: one program with all libraries in it, build/static/dq, for machines that have none (CC=aarch64-linux-gnu-gcc B=build/arm64: for AArch64)
 static: $(STATIC_FOLDER)/dq

@@ -12,7 +12,8 @@ bool dq_is_xml(const char *path) {
 
 static dq_status read_names(dq_data *data, dq_file_samples *samples, dq_error *error) {
   dq_voc *voc;
-  DQ_TRY(dq_voc_new(&voc, data->class_names, data->class_name_count, data->arena, error));
+  const dq_class_names classes = {data->class_names, data->class_name_count};
+  DQ_TRY(dq_voc_new(&voc, &classes, data->arena, error));
   samples->annotations = &voc->base;
   for (int64_t i = 0; i < samples->count; i++) {
     if (samples->items[i].label_path) DQ_TRY(dq_voc_add(voc, samples->items[i].label_path, error));

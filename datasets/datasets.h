@@ -68,19 +68,19 @@ typedef struct dq_data_options {
   const dq_data_array *arrays; // [array_count] in place of what `spec` names; NULL: none
   int array_count;
   const dq_tensor *array_labels; // of `arrays`: integers from 0, one for each sample; NULL: none
-  const char *spec;   // DIR, LIST.txt, coco:..., cifar10:..., mnist:..., npy:..., synth:..., pb:...; or NAME=SPEC or
-                      // NAME=SPEC;NAME=SPEC, with the names of inputs of the network
-  const char *labels; // for a folder: a file of lines `path label`, a file of COCO, or a folder of masks or of
-                      // box files (.txt, .xml) with the pictures' names; for npy: an array of labels;
-                      // else a file with the classes' names, one per line; may be NULL
-  const char *preset; // a row of presets.def; NULL: none
-  const char *preprocess;        // fields such as "resize=256,crop=224,...", which override the preset; NULL: none
-  const char *norm;              // file of constants for each patient; NULL: norm.csv beside the pictures, if needed
-  int64_t limit;                 // the largest number of pictures; 0: all
-  bool fewer;                    // no warning reports that there are fewer pictures than `limit`
-  bool strict;                   // a picture that cannot be read is a failure; else it is left out
-  bool unverified;               // no picture is decoded on opening, so that broken ones are offered as well
-  uint64_t seed;                 // for specifications `synth:`
+  const char *spec;       // DIR, LIST.txt, coco:..., yolo:..., cifar10:..., mnist:..., npy:..., synth:..., pb:...; or
+                          // NAME=SPEC or NAME=SPEC;NAME=SPEC, with the names of inputs of the network
+  const char *labels;     // for a folder: a file of lines `path label`, a file of COCO, or a folder of masks or of
+                          // box files (.txt, .xml) with the pictures' names; for npy: an array of labels;
+                          // else a file with the classes' names, one per line; may be NULL
+  const char *preset;     // a row of presets.def; NULL: none
+  const char *preprocess; // fields such as "resize=256,crop=224,...", which override the preset; NULL: none
+  const char *norm;       // file of constants for each patient; NULL: norm.csv beside the pictures, if needed
+  int64_t limit;          // the largest number of pictures; 0: all
+  bool fewer;             // no warning reports that there are fewer pictures than `limit`
+  bool strict;            // a picture that cannot be read is a failure; else it is left out
+  bool unverified;        // no picture is decoded on opening, so that broken ones are offered as well
+  uint64_t seed;          // for specifications `synth:`
   const dq_data_source *sources; // more kinds of data; may be NULL
   int source_count;
 } dq_data_options;

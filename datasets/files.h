@@ -29,6 +29,11 @@ void dq_files_describe(const dq_data *data, int64_t index, dq_sample_info *info)
 dq_status dq_files_pixels(const dq_data *data, int64_t index, dq_image *image, dq_error *error);
 void dq_files_close(dq_data *data);
 
+// Adds the pictures of a folder, with the masks or box files that `labels` (a folder; NULL: none) has for them. Of
+// several folders all have labels of one kind. DQ_BAD_INPUT: no picture has a label, or there are both kinds; statuses
+// as dq_files_boxes.
+dq_status dq_folder_pictures(dq_data *data, const char *folder, const char *labels, dq_error *error);
+
 // Adds the pictures of a file of COCO (coco.h), which lie in `folder`, in ascending order of their ids. Pictures that
 // are not there are left out with a note, or with `strict` a failure. Where the data have names of classes, categories
 // are classes by their names. Statuses as dq_coco_open; DQ_BAD_INPUT also: none of the pictures is there.

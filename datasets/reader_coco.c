@@ -43,8 +43,9 @@ static dq_status add_pictures(dq_data *data, const dq_coco *coco, const char *fo
 dq_status dq_coco_pictures(dq_data *data, const char *path, const char *folder, bool strict, dq_error *error) {
   dq_coco *coco;
   dq_file_samples *samples;
+  const dq_class_names classes = {data->class_names, data->class_name_count};
   DQ_TRY(dq_files_begin(data, &samples, error));
-  dq_status status = dq_coco_open(&coco, path, data->class_names, data->class_name_count, data->arena, error);
+  dq_status status = dq_coco_open(&coco, path, &classes, data->context, data->arena, error);
   if (coco) samples->annotations = &coco->base;
   DQ_TRY(status);
   data->kind = DQ_LABEL_BOXES;

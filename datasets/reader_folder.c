@@ -168,6 +168,10 @@ static dq_status find_pair(dq_data *data, const char *folder, const char **image
   return DQ_OK;
 }
 
+dq_status dq_folder_pictures(dq_data *data, const char *folder, const char *labels, dq_error *error) {
+  return add_pictures(data, folder, "", -1, labels, error);
+}
+
 static dq_status add_folder(dq_data *data, const char *folder, const char *file, dq_error *error) {
   const char *images = NULL, *labels = NULL;
   DQ_TRY(find_pair(data, folder, &images, &labels, error));

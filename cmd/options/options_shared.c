@@ -142,7 +142,8 @@ const dq_option dq_data_rows[] = {
      .group = "Data",
      DATA(data),
      .joined = true,
-     .help = "pictures: DIR, LIST.txt, coco:FILE.json, cifar10:FILE, mnist:IMAGES,LABELS, npy:FILE, pb:DIR, "
+     .help = "pictures: DIR, LIST.txt, coco:FILE.json, yolo:FILE.yaml, cifar10:FILE, mnist:IMAGES,LABELS, npy:FILE, "
+             "pb:DIR, "
              "synth:NAME; INPUT=SPEC for each of several inputs",
      .details =
          "DIR: pictures in a folder, sub-folders being classes in sorted order unless "
@@ -150,7 +151,8 @@ const dq_option dq_data_rows[] = {
          "same names. LIST.txt: lines 'relative/path label'; a label may also be a "
          "mask file, a YOLO label file or an XML file of Pascal VOC. coco:FILE.json[,images=DIR]: the pictures and "
          "boxes of a file of COCO, "
-         "the pictures beside it or in DIR. cifar10:FILE[,FILE...]: CIFAR binary records. "
+         "the pictures beside it or in DIR. yolo:FILE.yaml[,split=train|val|test]: the pictures and box files that a "
+         "data.yaml names, val without a split. cifar10:FILE[,FILE...]: CIFAR binary records. "
          "mnist:IMAGES,LABELS: idx files. npy:FILE[,LABELS]: arrays Nx..., float32 or "
          "uint8. pb:DIR: input_0.pb ... output_0.pb as in the ONNX test suite. "
          "synth:NAME[,k=v]: made on the spot. Pictures are written as the model has them, NxCxHxW or "

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Links the shared library of the wheel: protobuf-c, jansson, Expat and xxHash are in it, and versions of glibc's functions are
+# Links the shared library of the wheel: protobuf-c, jansson, Expat, libyaml and xxHash are in it, and versions of glibc's functions are
 # those of portable.c.
 # usage: portable.sh LIBRARY SONAME COMPILER OBJECT...
 set -eu
@@ -14,4 +14,4 @@ $objcopy --redefine-sym stdin=dq_no_stream "$($compiler -print-file-name=libjans
 $compiler -O3 -fPIC -fvisibility=hidden -w -c -o "$work/portable.o" "$here/portable.c"
 $compiler -shared -s -o "$library" "$@" "$work/portable.o" -Wl,-soname,"$soname" -Wl,--gc-sections -Wl,--exclude-libs,ALL \
   -Wl,--version-script="$here/../../lib/api/libdq.map" -Wl,-z,defs -Wl,-z,relro $(printf -- '-Wl,--wrap=%s ' $wrapped) \
-  -l:libprotobuf-c.a "$work/libjansson.a" -l:libexpat.a -l:libxxhash.a -lm -Wl,--no-as-needed -l:libpthread.so.0 -l:libdl.so.2
+  -l:libprotobuf-c.a "$work/libjansson.a" -l:libexpat.a -l:libyaml.a -l:libxxhash.a -lm -Wl,--no-as-needed -l:libpthread.so.0 -l:libdl.so.2

@@ -19,6 +19,14 @@ struct dq_annotations {
   const struct dq_annotation_functions *functions;
 };
 
+// Names of the classes of a model, in their order.
+typedef struct dq_class_names {
+  const char *const *names; // [count]
+  int64_t count;            // 0: the classes have no names
+} dq_class_names;
+// The class of a name; -1: there is none.
+int64_t dq_find_class(const dq_class_names *classes, const char *name);
+
 extern const dq_annotation_functions dq_annotation_yolo; // a text file for each picture, dq_object_file.path
 extern const dq_annotation_functions dq_annotation_voc;  // an XML file for each picture (voc.h)
 

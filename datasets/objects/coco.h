@@ -6,6 +6,7 @@
 #include <jansson.h>
 
 #include "datasets/objects/annotations.h"
+#include "lib/base/context.h"
 #include "lib/base/file.h"
 
 // ---- Pieces of a JSON text, without a parser (coco_scan.c) ----
@@ -71,7 +72,7 @@ typedef struct dq_coco {
   dq_annotations base; // the first member
   dq_file file;
   const char *path;
-  dq_budget *budget;
+  const dq_context *context;
   dq_arena *arena;
   dq_coco_entry *picture_ids, *category_ids; // sorted; the numbers of pictures and categories are their order
   dq_coco_picture *pictures;
@@ -82,11 +83,11 @@ typedef struct dq_coco {
 } dq_coco;
 
 // Opens a file and checks everything in it that dq_objects_read reads later, so that a broken one is found before the
-// work begins. `class_names` has the names of the model's classes, by which categories become classes; NULL: categories
-// are classes in ascending order of their ids. The caller closes *coco, also after a failure; the arena owns the
-// struct. The memory in the arena is in proportion to the number of entries, whatever stands in them. DQ_BAD_INPUT: the
-// file is broken, two entries have one id, an id is not there, or an annotation is of a category without a class.
-dq_status dq_coco_open(dq_coco **coco, const char *path, const char *const *class_names, int64_t class_name_count,
+// work begins. Categories become classes by the names of the model's, or without names in ascending order of their ids.
+// The caller closes *coco, also after a failure; the arena, on the budget of the context, owns the struct. The memory
+// in it is in proportion to the number of entries, whatever stands in them. DQ_BAD_INPUT: the file is broken, two
+// entries have one id, an id is not there, or an annotation is of a category without a class.
+dq_status dq_coco_open(dq_coco **coco, const char *path, const dq_class_names *classes, const dq_context *context,
                        dq_arena *arena, dq_error *error);
 
 // ---- An annotation (coco_annotation.c) ----

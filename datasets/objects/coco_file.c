@@ -6,7 +6,7 @@
 #include "datasets/objects/coco.h"
 #include "lib/base/sizes.h"
 
-enum { ANNOTATIONS_PER_ARENA = 256 };
+enum { ANNOTATIONS_PER_ARENA = 256, ENTRIES_PER_CHECK = 1024 };
 
 // ---- Arrays of the file ----
 
@@ -57,7 +57,7 @@ static dq_status count_entries(entry_list *list, dq_error *error) {
 
 static dq_status read_entry(entry_list *list, dq_json_span span, int64_t index, dq_error *error) {
   json_t *json;
-  DQ_TRY(dq_coco_parse(&json, span, list->coco->budget, error));
+  DQ_TRY(dq_coco_parse(&json, span, dq_arena_budget(list->coco->arena), error));
   dq_status status = list->read(list, json, span, index, error);
   json_decref(json);
   return status;
@@ -68,6 +68,7 @@ static dq_status read_entries(entry_list *list, dq_error *error) {
   dq_json_span value;
   bool more;
   for (int64_t i = 0; i < list->count; i++) {
+    if (i % ENTRIES_PER_CHECK == 0) DQ_TRY(dq_check_stop(list->coco->context, error));
     dq_status status = dq_json_element(&rest, !i, &value, &more, error);
     if (status == DQ_OK) status = read_entry(list, value, i, error);
     if (status != DQ_OK) return dq_error_prefix(error, status, "%s[%" PRId64 "]", list->name, i);
@@ -125,14 +126,7 @@ static dq_status read_category(entry_list *list, const json_t *json, dq_json_spa
   return copy_text(json, "name", list->coco->arena, &list->names[index], error);
 }
 
-static int64_t class_of(const char *name, const char *const *class_names, int64_t count) {
-  for (int64_t i = 0; i < count; i++)
-    if (!strcmp(class_names[i], name)) return i;
-  return -1;
-}
-
-static dq_status read_categories(dq_coco *coco, entry_list *list, const char *const *class_names,
-                                 int64_t class_name_count, dq_error *error) {
+static dq_status read_categories(dq_coco *coco, entry_list *list, const dq_class_names *classes, dq_error *error) {
   DQ_TRY(count_entries(list, error));
   list->read = read_category;
   list->names = DQ_NEW_ARRAY(coco->arena, list->count, const char *);
@@ -144,7 +138,7 @@ static dq_status read_categories(dq_coco *coco, entry_list *list, const char *co
   coco->category_ids = list->ids, coco->category_count = list->count;
   for (int64_t i = 0; i < list->count; i++) {
     coco->category_names[i] = list->names[list->ids[i].index];
-    coco->classes[i] = class_names ? class_of(coco->category_names[i], class_names, class_name_count) : i;
+    coco->classes[i] = classes->count ? dq_find_class(classes, coco->category_names[i]) : i;
   }
   return DQ_OK;
 }
@@ -157,7 +151,7 @@ static dq_status check_annotation(entry_list *list, const json_t *json, const dq
   dq_object object;
   if (index % ANNOTATIONS_PER_ARENA == 0) {
     dq_arena_free(list->scratch);
-    list->scratch = dq_arena_new(list->coco->budget);
+    list->scratch = dq_arena_new(dq_arena_budget(list->coco->arena));
     if (!list->scratch) return dq_fail_memory(error, 0);
   }
   return dq_coco_annotation_read(&object, list->coco, json, picture, list->scratch, error);
@@ -239,26 +233,26 @@ static dq_status find_lists(entry_list lists[LISTS], dq_json_rest rest, dq_error
   return DQ_OK;
 }
 
-static dq_status read_file(dq_coco *coco, const char *const *class_names, int64_t class_name_count, dq_error *error) {
+static dq_status read_file(dq_coco *coco, const dq_class_names *classes, dq_error *error) {
   entry_list lists[LISTS] = {[PICTURES] = {.name = "images", .coco = coco},
                              [CATEGORIES] = {.name = "categories", .coco = coco},
                              [ANNOTATIONS] = {.name = "annotations", .coco = coco}};
   DQ_TRY(find_lists(lists, (dq_json_rest){(const char *)coco->file.data, coco->file.size}, error));
   DQ_TRY(read_pictures(coco, &lists[PICTURES], error));
-  DQ_TRY(read_categories(coco, &lists[CATEGORIES], class_names, class_name_count, error));
+  DQ_TRY(read_categories(coco, &lists[CATEGORIES], classes, error));
   return read_annotations(coco, &lists[ANNOTATIONS], error);
 }
 
-dq_status dq_coco_open(dq_coco **coco, const char *path, const char *const *class_names, int64_t class_name_count,
+dq_status dq_coco_open(dq_coco **coco, const char *path, const dq_class_names *classes, const dq_context *context,
                        dq_arena *arena, dq_error *error) {
   dq_coco *opened = *coco = DQ_NEW(arena, dq_coco);
   if (!opened) return dq_fail_memory(error, sizeof *opened);
   opened->base.functions = &dq_annotation_coco;
-  opened->arena = arena, opened->budget = dq_arena_budget(arena);
+  opened->arena = arena, opened->context = context;
   opened->path = dq_arena_strdup(arena, path);
   if (!opened->path) return dq_fail_memory(error, strlen(path));
   DQ_TRY(dq_file_open_regular(&opened->file, path, error));
-  dq_status status = read_file(opened, class_names, class_name_count, error);
+  dq_status status = read_file(opened, classes, error);
   return status == DQ_OK ? DQ_OK : dq_error_prefix(error, status, "%s", path);
 }
 

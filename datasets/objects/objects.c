@@ -2,6 +2,7 @@
 #include "datasets/objects/objects.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "datasets/objects/annotations.h"
 
@@ -24,4 +25,10 @@ void dq_objects_free(dq_objects *objects) {
 dq_status dq_objects_place(const dq_objects *objects, int64_t index, dq_status status, dq_error *error) {
   return dq_error_prefix(error, status, "%s: %s%" PRId64 "%s", objects->path, objects->before,
                          objects->items[index].place, objects->after);
+}
+
+int64_t dq_find_class(const dq_class_names *classes, const char *name) {
+  for (int64_t i = 0; i < classes->count; i++)
+    if (!strcmp(classes->names[i], name)) return i;
+  return -1;
 }

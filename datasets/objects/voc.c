@@ -8,22 +8,19 @@
 
 enum { FIRST_ROOM = 32, MOST_NAMES = 65536 };
 
-int64_t dq_voc_class(const dq_voc *voc, const char *name) {
-  for (int64_t i = 0; i < voc->count; i++)
-    if (!strcmp(voc->names[i], name)) return i;
-  return -1;
+static int64_t class_of(const dq_voc *voc, const char *name) {
+  return dq_find_class(&(dq_class_names){voc->names, voc->count}, name);
 }
 
-dq_status dq_voc_new(dq_voc **voc, const char *const *class_names, int64_t class_name_count, dq_arena *arena,
-                     dq_error *error) {
+dq_status dq_voc_new(dq_voc **voc, const dq_class_names *classes, dq_arena *arena, dq_error *error) {
   dq_voc *made = *voc = DQ_NEW(arena, dq_voc);
   if (!made) return dq_fail_memory(error, sizeof *made);
   made->base.functions = &dq_annotation_voc;
   made->arena = arena;
-  made->given = class_name_count > 0;
-  made->count = made->capacity = class_name_count;
-  made->names = dq_arena_copy(arena, class_names, (size_t)class_name_count * sizeof *class_names);
-  return made->names ? DQ_OK : dq_fail_memory(error, (size_t)class_name_count * sizeof *class_names);
+  made->given = classes->count > 0;
+  made->count = made->capacity = classes->count;
+  made->names = dq_arena_copy(arena, classes->names, (size_t)classes->count * sizeof *classes->names);
+  return made->names ? DQ_OK : dq_fail_memory(error, (size_t)classes->count * sizeof *classes->names);
 }
 
 static dq_status grow_names(dq_voc *voc, dq_error *error) {
@@ -38,7 +35,7 @@ static dq_status grow_names(dq_voc *voc, dq_error *error) {
 static dq_status take_name(void *user, dq_object *object, const char *name, dq_error *error) {
   dq_voc *voc = user;
   (void)object;
-  if (dq_voc_class(voc, name) >= 0) return DQ_OK;
+  if (class_of(voc, name) >= 0) return DQ_OK;
   if (voc->given) return dq_fail(error, DQ_BAD_INPUT, "class '%s' is not among the names of the classes", name);
   if (voc->count == MOST_NAMES)
     return dq_fail(error, DQ_BAD_INPUT, "class '%s' is one of more than %d, expected fewer", name, MOST_NAMES);
@@ -66,7 +63,7 @@ typedef struct reading {
 static dq_status take_object(void *user, dq_object *object, const char *name, dq_error *error) {
   reading *state = user;
   dq_objects *objects = state->objects;
-  object->class = dq_voc_class(state->voc, name);
+  object->class = class_of(state->voc, name);
   if (object->class < 0)
     return dq_fail(error, DQ_BAD_INPUT, "class '%s' was not there when the data were opened", name);
   if (objects->count == state->room) {

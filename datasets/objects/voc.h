@@ -13,17 +13,13 @@ typedef struct dq_voc {
   dq_arena *arena;
 } dq_voc;
 
-// Makes one with the names of the model's classes, or with none (class_name_count 0). The arena owns it. DQ_SYSTEM:
-// there is no memory.
-dq_status dq_voc_new(dq_voc **voc, const char *const *class_names, int64_t class_name_count, dq_arena *arena,
-                     dq_error *error);
+// Makes one with the names of the model's classes, which may be none. The arena owns it. DQ_SYSTEM: there is no memory.
+dq_status dq_voc_new(dq_voc **voc, const dq_class_names *classes, dq_arena *arena, dq_error *error);
 // Checks a file, and adds the names that are new, unless the names are given. Statuses as dq_objects_read; DQ_BAD_INPUT
 // also: a name is not among those that are given.
 dq_status dq_voc_add(dq_voc *voc, const char *path, dq_error *error);
 // Sorts the names that were added, so that they are classes in the order of their bytes; before files are read.
 void dq_voc_sort(dq_voc *voc);
-// The class of a name; -1: there is none.
-int64_t dq_voc_class(const dq_voc *voc, const char *name);
 
 // ---- A file (voc_parse.c) ----
 

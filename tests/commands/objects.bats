@@ -116,3 +116,13 @@ accuracy() { sed -n '/^Accuracy/,/^$/p' <<<"$output"; }
   gives 3 dq-report yolox.onnx --data voc "${how[@]}"
   [[ $stderr == *"voc/Annotations/2.xml: line 2: mismatched tag"* ]]
 }
+
+@test "a data.yaml of YOLO has the figures of its folders" {
+  gives 0 dq-report yolox.onnx --data b "${how[@]}"
+  text=$(accuracy)
+  printf 'path: .\ntrain: images\nval: images\nnames: [early, late]\n' >b/data.yaml
+  gives 0 dq-report yolox.onnx --data yolo:b/data.yaml "${how[@]}"
+  [ "$(accuracy)" = "$text" ]
+  gives 3 dq-report yolox.onnx --data yolo:b/data.yaml,split=test "${how[@]}"
+  [[ $stderr == *"b/data.yaml: no 'test'"*"hint: split=train"* ]]
+}

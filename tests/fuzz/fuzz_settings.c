@@ -171,6 +171,14 @@ static void use_coco(const uint8_t *data, size_t size) {
   fuzz_write(fuzz_path("coco.json"), data, size);
   read_objects(&(dq_data_options){.spec = strcat(spec, fuzz_path("coco.json")), .preset = "raw01"});
 }
+static void use_yaml(const uint8_t *data, size_t size) {
+  char spec[160] = "yolo:";
+  good_picture("a.ppm");
+  fuzz_write(fuzz_path("a.txt"), "0 0.5 0.5 0.25 0.25\n", 20);
+  fuzz_write(fuzz_path("list.txt"), "a.ppm\n", 6);
+  fuzz_write(fuzz_path("data.yaml"), data, size);
+  read_objects(&(dq_data_options){.spec = strcat(spec, fuzz_path("data.yaml")), .preset = "raw01"});
+}
 static void use_boxes(const uint8_t *data, size_t size) {
   const bool xml = size && *data == '<';
   const char *list = fuzz_path("boxed.txt"), *line = xml ? "a.ppm a.xml\n" : "a.ppm a.txt\n";
@@ -355,6 +363,10 @@ static const struct {
     {"metadata", fuzz_use_metadata, fuzz_mutate_text, {"{0: 'cat', 1: \"dog's\", 2: ''}", "[384, 640]", "32"}},
     {"coco", use_coco, fuzz_mutate_json, {JSON_COCO}},
     {"boxes", use_boxes, fuzz_mutate_text, {XML_BOXES, "0 0.5 0.5 0.25 0.25\n1 0.1 0.2 0.1 0.2\n"}},
+    {"yaml",
+     use_yaml,
+     fuzz_mutate_text,
+     {"path: .\ntrain: [.]\nval: list.txt\nnc: 2\nnames: [cat, dog]\n", "val: .\nnames:\n  0: cat\n  1: dog\n"}},
 };
 
 static size_t array_seed(uint8_t *data) {

@@ -253,6 +253,17 @@ static void large_entries(void **state) {
   assert_non_null(strstr(folder_error.message, "c.json: annotations[0]: has 4194"));
 }
 
+// A request to stop ends the reading of the file.
+static void stopped(void **state) {
+  (void)state;
+  const atomic_bool stop = true;
+  const dq_context context = {.stop = &stop};
+  dq_data *data;
+  folder_put_text("c.json", WITH(ANNOTATION(1, "")));
+  assert_int_equal(dq_data_open(&data, &plain, &context, &folder_error), DQ_CANCELLED);
+  assert_non_null(strstr(folder_error.message, "c.json")); // not only the pictures behind it
+}
+
 // The hash of a picture changes with its own annotations, and with no others.
 static void hashes(void **state) {
   (void)state;
@@ -273,9 +284,14 @@ static void hashes(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(pictures_and_objects),   cmocka_unit_test(names_and_folders),
-                                     cmocka_unit_test(outlines_and_keypoints), cmocka_unit_test(packed_lengths),
-                                     cmocka_unit_test(broken_files),           cmocka_unit_test(missing_pictures),
-                                     cmocka_unit_test(large_entries),          cmocka_unit_test(hashes)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(pictures_and_objects),
+                                     cmocka_unit_test(names_and_folders),
+                                     cmocka_unit_test(outlines_and_keypoints),
+                                     cmocka_unit_test(packed_lengths),
+                                     cmocka_unit_test(broken_files),
+                                     cmocka_unit_test(missing_pictures),
+                                     cmocka_unit_test(large_entries),
+                                     cmocka_unit_test(stopped),
+                                     cmocka_unit_test(hashes)};
   return cmocka_run_group_tests(tests, folder_enter, folder_leave);
 }
