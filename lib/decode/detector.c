@@ -139,13 +139,16 @@ static dq_status detect_listed(dq_detector *detector, double lowest, double over
 }
 
 dq_status dq_detector_decode(dq_detector *detector, const dq_tensor *const *outputs, int64_t item, dq_error *error) {
-  DQ_TRY(dq_decoder_count(&detector->decoder, outputs, item, &detector->candidate_count, error));
-  if (detector->candidate_count > detector->candidate_room) {
+  int64_t count;
+  detector->candidate_count = 0;
+  DQ_TRY(dq_decoder_count(&detector->decoder, outputs, item, &count, error));
+  if (count > detector->candidate_room) {
     free_candidates(detector);
     detector->candidate_room = 0;
-    DQ_TRY(allocate(detector, detector->candidate_count, error));
-    detector->candidate_room = detector->candidate_count;
+    DQ_TRY(allocate(detector, count, error));
+    detector->candidate_room = count;
   }
+  detector->candidate_count = count;
   return dq_decode(&detector->decoder, outputs, item, &detector->candidates, error);
 }
 

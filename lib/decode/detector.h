@@ -37,8 +37,8 @@ void dq_detector_close(dq_detector *detector); // a zeroed struct is allowed
 // Decodes picture `item` into detector->candidates. Statuses as for dq_decode.
 dq_status dq_detector_decode(dq_detector *detector, const dq_tensor *const *outputs, int64_t item, dq_error *error);
 // Finds the candidates with scores above `lowest`: class by class in ascending order, each by descending scores. Of a
-// class only those stay that overlap none of a higher score by more than `overlap` (dq_nms,
-// dq_nms_rotated), unless the network has suppressed them itself. DQ_SYSTEM: there is no memory.
+// class only those stay that overlap none of a higher score by more than `overlap` (dq_nms, dq_nms_rotated), unless the
+// network has suppressed them itself. DQ_SYSTEM: there is no memory.
 dq_status dq_detector_select(dq_detector *detector, double lowest, double overlap, dq_error *error);
 // Does both.
 dq_status dq_detect(dq_detector *detector, const dq_tensor *const *outputs, int64_t item, double lowest, double overlap,

@@ -6,7 +6,7 @@
 #include "lib/decode/head.h"
 #include "lib/decode/metadata.h"
 
-enum { BOX_FIELDS = 4, ROW_FIELDS = 6, USUAL_QUERIES = 100, MOST_QUERIES = 10000 };
+enum { BOX_FIELDS = 4, ROW_FIELDS = 6, USUAL_QUERIES = 100, MOST_QUERIES = 1000 };
 
 static dq_box box_of(const double *b) {
   return (dq_box){b[0] - b[2] / 2, b[1] - b[3] / 2, b[0] + b[2] / 2, b[1] + b[3] / 2};
@@ -92,7 +92,9 @@ static bool fits_rtdetr(dq_decoder *decoder, const dq_decode_options *options) {
   decoder->listed = said && rows->dims[2] == ROW_FIELDS && names != ROW_FIELDS - BOX_FIELDS;
   decoder->classes = decoder->listed ? 0 : rows->dims[2] - BOX_FIELDS;
   const bool named = names > ROW_FIELDS - BOX_FIELDS && names == decoder->classes;
-  return (decoder->listed || decoder->classes > 0) && (said || named) && is_usual(options, rows->dims[1], false);
+  const int64_t queries = rows->dims[1];
+  return (decoder->listed || decoder->classes > 0) && (said || named) && queries > 0 && queries <= MOST_QUERIES &&
+         queries % USUAL_QUERIES == 0;
 }
 
 static void decode_row(const double *row, int64_t at, const dq_candidates *to) {

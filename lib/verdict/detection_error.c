@@ -9,15 +9,19 @@
 
 enum { MOST_OUTPUTS = 64 };
 
-// Sets *single to whether each output has a first dimension of one picture.
-static bool has_outputs_of_detector(const dq_graph *graph, const dq_tensor *tensors, bool *single) {
-  *single = true;
+static bool has_outputs_of_detector(const dq_graph *graph, const dq_tensor *tensors) {
   for (int o = 0; o < graph->output_count; o++) {
     const dq_tensor *output = &tensors[graph->outputs[o]->index];
     if (output->type != DQ_F32 || output->rank < 2 || !graph->outputs[o]->producer) return false;
-    *single = *single && output->rank >= 3 && output->dims[0] == 1;
   }
   return graph->output_count > 0 && graph->output_count <= MOST_OUTPUTS;
+}
+
+// Whether the outputs hold one picture.
+static bool is_single(const dq_decoder *decoder, const dq_decode_options *options) {
+  for (int o = 0; o < options->output_count && !decoder->pooled; o++)
+    if (options->outputs[o].rank < 3 || options->outputs[o].dims[0] != 1) return false;
+  return true;
 }
 
 // Opens both detectors where the outputs can be decoded.
@@ -30,7 +34,8 @@ static dq_status open_detectors(dq_detection_error *detection, bool *found, cons
     if (status == DQ_SYSTEM) *error = reason;
     if (status != DQ_OK) return status == DQ_SYSTEM ? status : DQ_OK;
   }
-  *found = true;
+  const dq_decoder *decoder = &detection->detectors[0].decoder;
+  *found = !decoder->listed && is_single(decoder, options); // rows of lists have no candidate in common
   return DQ_OK;
 }
 
@@ -42,8 +47,7 @@ dq_status dq_detection_error_open(dq_detection_error *detection, bool *found, co
   const char *names[MOST_OUTPUTS];
   *detection = (dq_detection_error){.outputs = graph->output_count};
   *found = false;
-  bool single;
-  if (!input || input->rank != 4 || !has_outputs_of_detector(graph, tensors, &single)) return DQ_OK;
+  if (!input || input->rank != 4 || !has_outputs_of_detector(graph, tensors)) return DQ_OK;
   for (int o = 0; o < graph->output_count; o++) {
     outputs[o] = tensors[graph->outputs[o]->index];
     names[o] = graph->outputs[o]->name;
@@ -56,10 +60,7 @@ dq_status dq_detection_error_open(dq_detection_error *detection, bool *found, co
                                      .output_names = names,
                                      .input_height = input->dims[rows],
                                      .input_width = input->dims[rows + 1]};
-  DQ_TRY(open_detectors(detection, found, &options, context, error));
-  const dq_decoder *decoder = &detection->detectors[0].decoder;
-  if (decoder->listed || (!single && !decoder->pooled)) *found = false; // rows of lists have no candidate in common
-  return DQ_OK;
+  return open_detectors(detection, found, &options, context, error);
 }
 
 void dq_detection_error_close(dq_detection_error *detection) {

@@ -28,11 +28,11 @@ static void one_candidate(void **state) {
                                             .input_height = 32,
                                             .input_width = 32,
                                             .classes = 1,
-                                            .candidates = 1}};
+                                            .candidates = 1},
+                                .candidate_room = 1};
   dq_detection_error detection = {.outputs = 1, .detectors = {detector, detector}};
   for (int i = 0; i < 2; i++)
-    detection.detectors[i].candidates = (dq_candidates){.boxes = &boxes[i], .scores = &scores[i]},
-    detection.detectors[i].candidate_count = detection.detectors[i].candidate_room = 1;
+    detection.detectors[i].candidates = (dq_candidates){.boxes = &boxes[i], .scores = &scores[i]};
   float exact[6] = {0}, other[6] = {0, 0, logf(2), 0, 0, logf(3)};
   dq_tensor tensors[2] = {{.type = DQ_F32, .rank = 4, .dims = {1, 6, 1, 1}, .data = exact},
                           {.type = DQ_F32, .rank = 4, .dims = {1, 6, 1, 1}, .data = other}};
@@ -69,8 +69,8 @@ static void boxes_as_answers(void **state) {
   dq_detection_error detection = {0};
   for (int i = 0; i < 2; i++)
     detection.detectors[i] = (dq_detector){.decoder = {.classes = 2, .candidates = CANDIDATES},
-                                           .candidates = {.boxes = boxes[i], .scores = scores[i]},
                                            .candidate_count = CANDIDATES,
+                                           .candidates = {.boxes = boxes[i], .scores = scores[i]},
                                            .near = near,
                                            .near_scores = near_scores,
                                            .near_candidates = candidates,
