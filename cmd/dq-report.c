@@ -222,8 +222,13 @@ static dq_status check_overflow(const report_options *options, const dq_study *s
                  worst, options->max_overflow);
 }
 
+static bool has_bounds(const report_options *options) {
+  return dq_option_given(options, "min-sqnr") || dq_option_given(options, "min-agreement");
+}
+
 // The conditions of --min-sqnr and --min-agreement.
 static dq_status check_quality(const report_options *options, const dq_study *study, dq_error *error) {
+  if (!has_bounds(options)) return DQ_OK;
   const dq_verdict_bounds bounds = dq_verdict_bounds_given(options, &options->bounds);
   return dq_verdict_check(&study->verdict, &bounds, study->path, error);
 }
@@ -253,13 +258,15 @@ static dq_table *put_main(const report_options *options, dq_report *report, cons
 
 // `data` outlives the result.
 static dq_study_options study_options(const report_options *options, const dq_data_options *data) {
+  const bool bounds = has_bounds(options);
   return (dq_study_options){.data = data->spec ? data : NULL,
                             .task = dq_task_of(&options->data),
                             .decode = options->data.decode,
                             .several = options->common.operand_count > 1,
                             .batch = options->data.batch,
                             .match_names = options->match_names,
-                            .judged = dq_option_given(options, "min-sqnr") || dq_option_given(options, "min-agreement"),
+                            .judged = bounds || options->common.operand_count == 1,
+                            .must_judge = bounds,
                             .overflow = options->overflow,
                             .raw = options->raw,
                             .sensitivity = options->sensitivity,

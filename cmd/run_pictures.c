@@ -83,8 +83,10 @@ static dq_status run_loop(pictures_job *job, dq_error *error) {
                                 .user = job};
   if (!isatty(STDOUT_FILENO)) range.doing = "pictures"; // else answers show it
   job->start = dq_seconds();
-  DQ_TRY(dq_picture_loop_run(&loop, &range, error));
-  return dq_run_answers_finish(&job->answers, error);
+  dq_status status = dq_picture_loop_run(&loop, &range, error);
+  if (status != DQ_OK && status != DQ_CONDITION) return status; // after --time-limit there are answers as well
+  DQ_TRY(dq_run_answers_finish(&job->answers, error));
+  return status;
 }
 
 // Shapes are inferred first, as they depend on constants, which the plan of the runner frees.

@@ -55,7 +55,10 @@ bool dq_data_sample_shape(const dq_data *data, dq_tensor *shape) {
 
 static bool is_ready(const dq_data *data) { return data->source || (data->reader->ready && data->reader->ready(data)); }
 
-bool dq_data_is_pictures(const dq_data *data) { return !is_ready(data); }
+bool dq_data_is_pictures(const dq_data *data) {
+  if (data->viewed) return dq_data_is_pictures(data->viewed);
+  return data->part_count ? dq_data_is_pictures(data->parts[data->main_part]) : !is_ready(data);
+}
 
 const char *dq_picture_shape_text(const dq_tensor *input, char *text, size_t size) {
   dq_tensor one = *input;

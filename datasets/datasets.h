@@ -116,7 +116,8 @@ bool dq_data_natural_shape(const dq_data *data, int *channels, int *height, int 
 // the model gets as they are; when samples differ, those of the first. False: the data are pictures, which are brought
 // to the size of the model, or samples of any size.
 bool dq_data_sample_shape(const dq_data *data, dq_tensor *shape);
-bool dq_data_is_pictures(const dq_data *data); // whether samples are pictures, not arrays
+// Whether samples are pictures, not arrays; of data with several parts those of the part with the labels.
+bool dq_data_is_pictures(const dq_data *data);
 // The number of parts of data for several inputs, and part `part`; data for one input have one part, the data
 // themselves.
 int dq_data_part_count(const dq_data *data);

@@ -73,5 +73,10 @@ dq_status dq_make_folder(const char *path, dq_error *error) {
     *slash = '/';
   }
   free(above);
-  return mkdir(path, 0777) && errno != EEXIST ? dq_fail_errno(error, path) : DQ_OK;
+  if (mkdir(path, 0777) == 0) return DQ_OK;
+  struct stat facts;
+  const bool there = errno == EEXIST && stat(path, &facts) == 0;
+  if (there && S_ISDIR(facts.st_mode)) return DQ_OK;
+  if (there) errno = ENOTDIR;
+  return dq_fail_errno(error, path);
 }

@@ -27,11 +27,16 @@ static dq_ranked *rank_scores(const double *scores, int64_t count) {
 }
 
 int64_t dq_nms(const dq_box *boxes, const double *scores, int64_t count, double threshold, int64_t *keep) {
+  return dq_nms_first(boxes, scores, count, threshold, count, keep);
+}
+
+int64_t dq_nms_first(const dq_box *boxes, const double *scores, int64_t count, double threshold, int64_t most,
+                     int64_t *keep) {
   int64_t kept = 0;
   if (count < 1) return 0;
   dq_ranked *order = rank_scores(scores, count);
   if (!order) return -1;
-  for (int64_t i = 0; i < count; i++) {
+  for (int64_t i = 0; i < count && kept < most; i++) {
     bool free_place = true;
     for (int64_t k = 0; k < kept && free_place; k++)
       free_place = dq_box_iou(&boxes[keep[k]], &boxes[order[i].index]) <= threshold;

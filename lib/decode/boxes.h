@@ -15,6 +15,9 @@ double dq_box_iou(const dq_box *a, const dq_box *b);
 // score is above `threshold`. Stores the indices of the remaining boxes in `keep`, an array of `count` elements, in the
 // order of descending scores (stable), and returns their number; -1 when there is no memory. O(count^2) at worst.
 int64_t dq_nms(const dq_box *boxes, const double *scores, int64_t count, double threshold, int64_t *keep);
+// Does the same, and ends with the first `most` remaining boxes: O(count * most).
+int64_t dq_nms_first(const dq_box *boxes, const double *scores, int64_t count, double threshold, int64_t most,
+                     int64_t *keep);
 
 // A rotated box in pixels: centre, sizes, and the angle of the width against the x axis in radians, clockwise on the
 // picture.

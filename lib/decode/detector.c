@@ -66,12 +66,12 @@ static dq_status add(dq_detector *detector, int64_t candidate, double score, int
   return DQ_OK;
 }
 
-// Suppression of the [count] in detector->near. Returns as dq_nms.
+// Suppression of the [count] in detector->near. Returns as dq_nms_first.
 static int64_t suppress(dq_detector *detector, int64_t count, double overlap) {
   const dq_decoder *decoder = &detector->decoder;
   if (!decoder->rotated || decoder->suppressed)
-    return dq_nms(detector->near, detector->near_scores, count, decoder->suppressed ? INFINITY : overlap,
-                  detector->kept);
+    return dq_nms_first(detector->near, detector->near_scores, count, decoder->suppressed ? INFINITY : overlap,
+                        DQ_MOST_OF_CLASS, detector->kept);
   const double full_width = (double)decoder->input_width, full_height = (double)decoder->input_height;
   for (int64_t i = 0; i < count; i++) {
     const dq_box *box = &detector->near[i];

@@ -5,6 +5,8 @@
 #include "lib/base/context.h"
 #include "lib/decode/decode.h"
 
+enum { DQ_MOST_OF_CLASS = 1000 }; // detections of a class in a picture: those with the highest scores
+
 typedef struct dq_detection {
   dq_box box; // coordinates from 0 to 1 relative to the input of the model
   double score;
@@ -38,7 +40,7 @@ void dq_detector_close(dq_detector *detector); // a zeroed struct is allowed
 dq_status dq_detector_decode(dq_detector *detector, const dq_tensor *const *outputs, int64_t item, dq_error *error);
 // Finds the candidates with scores above `lowest`: class by class in ascending order, each by descending scores. Of a
 // class only those stay that overlap none of a higher score by more than `overlap` (dq_nms, dq_nms_rotated), unless the
-// network has suppressed them itself. DQ_SYSTEM: there is no memory.
+// network has suppressed them itself, and no more than DQ_MOST_OF_CLASS. DQ_SYSTEM: there is no memory.
 dq_status dq_detector_select(dq_detector *detector, double lowest, double overlap, dq_error *error);
 // Does both.
 dq_status dq_detect(dq_detector *detector, const dq_tensor *const *outputs, int64_t item, double lowest, double overlap,

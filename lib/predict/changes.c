@@ -3,7 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/eval/eval.h"
+
 static const double KEPT_OVERLAP = 0.5, MOVED_OVERLAP = 0.1;
+
+// Intersection over union; equal boxes without an area, as at the border of the picture, are the same as well.
+static double overlap_of(const dq_box *a, const dq_box *b) {
+  const bool equal = a->x1 == b->x1 && a->y1 == b->y1 && a->x2 == b->x2 && a->y2 == b->y2;
+  return equal ? 1 : dq_box_iou(a, b);
+}
 
 // The object of the class that overlaps most, and how much; NULL: there is none of the class.
 static const dq_prediction *nearest(const dq_prediction *object, const dq_predictions *others, double *overlap) {
@@ -12,7 +20,7 @@ static const dq_prediction *nearest(const dq_prediction *object, const dq_predic
   for (int64_t i = 0; i < others->count; i++) {
     const dq_prediction *other = &others->objects[i];
     if (other->label != object->label) continue;
-    const double value = dq_box_iou(&object->box, &other->box);
+    const double value = overlap_of(&object->box, &other->box);
     if (best && value <= *overlap) continue;
     best = other, *overlap = value;
   }
@@ -77,12 +85,23 @@ static dq_status find_objects(dq_changes *changes, int network, const dq_predict
   return DQ_OK;
 }
 
-// The class of each vector; objects of a vector follow one another, the highest score first.
-static void find_classes(dq_changes *changes, const dq_predictions *reference, const dq_predictions *other) {
-  for (int64_t i = 0; i < reference->count && i < other->count; i++) {
-    if (i && reference->objects[i].output == reference->objects[i - 1].output) continue;
+// The class with the highest score of the vector that output `output` is; NULL: it is none.
+static const dq_prediction *class_of(const dq_predictions *predictions, int output) {
+  for (int64_t i = 0; i < predictions->count; i++)
+    if (predictions->objects[i].output == output) return &predictions->objects[i];
+  return NULL;
+}
+
+// The class of each vector; objects of a vector follow one another, the highest score first. One without a
+// valid score is no class.
+static void find_classes(dq_changes *changes, const dq_predictions *reference, const dq_predictions *others) {
+  for (int64_t i = 0; i < reference->count; i++) {
+    const dq_prediction *object = &reference->objects[i];
+    if (i && object->output == object[-1].output) continue;
+    const dq_prediction *other = class_of(others, object->output);
+    if (!other) continue;
     changes->answers++;
-    changes->equal += reference->objects[i].label == other->objects[i].label;
+    changes->equal += object->label == other->label && !dq_is_no_score(object->score) && !dq_is_no_score(other->score);
   }
 }
 

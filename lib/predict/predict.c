@@ -41,6 +41,15 @@ const char *dq_predict_name(int index) {
   return dq_head_name(index);
 }
 
+// Names the kinds that fit the outputs.
+static void hint_fitting(const dq_predict_options *options, dq_error *error) {
+  char names[128] = "";
+  for (int i = 0; i < KINDS; i++)
+    if (kinds[i]->name && kinds[i]->fits(options))
+      snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", *names ? ", " : "", kinds[i]->name);
+  dq_error_hint(error, "these fit: %s", names);
+}
+
 static dq_status choose(dq_predictor *predictor, const dq_predict_options *options, dq_error *error) {
   DQ_TRY(dq_predict_check(options->decode, error));
   const dq_predictor_functions *named = options->decode ? find_kind(options->decode) : NULL;
@@ -53,7 +62,9 @@ static dq_status choose(dq_predictor *predictor, const dq_predict_options *optio
   for (int i = 0; i < options->graph->output_count; i++)
     snprintf(shapes + strlen(shapes), sizeof shapes - strlen(shapes), "%s%s", i ? ", " : "",
              dq_tensor_shape_text(options->outputs[i], text, sizeof text));
-  return dq_fail(error, DQ_BAD_INPUT, "%s: the outputs are %s, expected %s", named->name, shapes, named->expected);
+  dq_fail(error, DQ_BAD_INPUT, "%s: the outputs are %s, expected %s", named->name, shapes, named->expected);
+  hint_fitting(options, error);
+  return DQ_BAD_INPUT;
 }
 
 static dq_status open_predictor(dq_predictor *predictor, const dq_predict_options *options, dq_error *error) {
@@ -111,7 +122,7 @@ dq_prediction *dq_add_prediction(dq_predictor *predictor, dq_error *error) {
 
 void dq_drop_predictions(dq_predictor *predictor) {
   for (int64_t i = 0; i < predictor->object_count; i++) {
-    free((void *)(uintptr_t)predictor->objects[i].mask);
+    dq_budget_free((void *)(uintptr_t)predictor->objects[i].mask);
     free((void *)(uintptr_t)predictor->objects[i].points);
     dq_budget_free(predictor->objects[i].text);
   }

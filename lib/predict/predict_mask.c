@@ -4,23 +4,14 @@
 #include <stdlib.h>
 
 #include "lib/base/sizes.h"
-#include "lib/decode/item.h"
 #include "lib/predict/predictor.h"
 
-// The sum of the planes of one picture at all of their points; the caller frees it. NULL: *status says why.
-static double *sum_planes(const dq_decoder *decoder, const dq_tensor *planes, int64_t item, const double *weights,
-                          dq_status *status, dq_error *error) {
+// The sum of the planes of a picture at all of their points; the caller frees it. NULL: there is no memory.
+static double *sum_planes(const dq_decoder *decoder, const double *planes, const double *weights) {
   const int64_t points = decoder->mask_height * decoder->mask_width;
-  double *values, *sums = calloc((size_t)points + 1, sizeof *sums);
-  *status = sums ? dq_item_values(&values, planes, item, decoder->elements[1], error)
-                 : dq_fail_memory(error, (size_t)points * sizeof *sums);
-  if (*status != DQ_OK) {
-    free(sums);
-    return NULL;
-  }
-  for (int64_t c = 0; c < decoder->coefficients; c++)
-    for (int64_t p = 0; p < points; p++) sums[p] += weights[c] * values[c * points + p];
-  free(values);
+  double *sums = calloc((size_t)points + 1, sizeof *sums);
+  for (int64_t c = 0; sums && c < decoder->coefficients; c++)
+    for (int64_t p = 0; p < points; p++) sums[p] += weights[c] * planes[c * points + p];
   return sums;
 }
 
@@ -47,7 +38,7 @@ static double value_at(const dq_decoder *decoder, const double *sums, double x, 
   return upper * (1 - down) + lower * down;
 }
 
-dq_status dq_fill_mask(const dq_predictor *predictor, const dq_tensor *planes, int64_t item, const dq_detection *found,
+dq_status dq_fill_mask(const dq_predictor *predictor, const double *planes, const dq_detection *found,
                        const dq_predictions *predictions, dq_prediction *object, dq_error *error) {
   const dq_decoder *decoder = &predictor->detector.decoder;
   const double *extras = predictor->detector.candidates.extras + found->candidate * decoder->extras;
@@ -57,10 +48,9 @@ dq_status dq_fill_mask(const dq_predictor *predictor, const dq_tensor *planes, i
   box[2] = (int64_t)ceil(object->box.x2) - box[0], box[3] = (int64_t)ceil(object->box.y2) - box[1];
   size_t pixels;
   if (!dq_mul_size((size_t)box[2], (size_t)box[3], &pixels)) return dq_fail_memory(error, SIZE_MAX);
-  dq_status status;
-  double *sums = sum_planes(decoder, planes, item, weights, &status, error);
-  if (!sums) return status;
-  uint8_t *mask = malloc(pixels + 1);
+  double *sums = sum_planes(decoder, planes, weights);
+  if (!sums) return dq_fail_memory(error, (size_t)(decoder->mask_height * decoder->mask_width) * sizeof *sums);
+  uint8_t *mask = dq_context_alloc(predictor->context, pixels + 1);
   for (int64_t y = 0; mask && y < box[3]; y++)
     for (int64_t x = 0; x < box[2]; x++) {
       const double across = ((double)(box[0] + x) + 0.5) / (double)predictions->width;

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "lib/decode/item.h"
 #include "lib/decode/metadata.h"
 #include "lib/predict/predictor.h"
 
@@ -79,6 +80,13 @@ static dq_status add_points(const dq_decoder *decoder, const double *extras, con
   return DQ_OK;
 }
 
+// The box in pixels of the picture, whichever of its sides the network gives first.
+static dq_box placed(const dq_predictions *predictions, const dq_box *box) {
+  const double xs[2] = {dq_place_x(predictions, box->x1), dq_place_x(predictions, box->x2)};
+  const double ys[2] = {dq_place_y(predictions, box->y1), dq_place_y(predictions, box->y2)};
+  return (dq_box){smaller(xs[0], xs[1]), smaller(ys[0], ys[1]), larger(xs[0], xs[1]), larger(ys[0], ys[1])};
+}
+
 static dq_status add_object(dq_predictor *predictor, const dq_detection *found, const dq_predictions *predictions,
                             dq_error *error) {
   const dq_decoder *decoder = &predictor->detector.decoder;
@@ -86,8 +94,7 @@ static dq_status add_object(dq_predictor *predictor, const dq_detection *found, 
   dq_prediction *object = dq_add_prediction(predictor, error);
   if (!object) return DQ_SYSTEM;
   object->label = found->label, object->score = found->score, object->rotated = decoder->rotated;
-  object->box = (dq_box){dq_place_x(predictions, found->box.x1), dq_place_y(predictions, found->box.y1),
-                         dq_place_x(predictions, found->box.x2), dq_place_y(predictions, found->box.y2)};
+  object->box = placed(predictions, &found->box);
   if (decoder->rotated) turn(predictor, predictions, &found->box, extras[0], object);
   return decoder->keypoints ? add_points(decoder, extras + decoder->rotated, predictions, object, error) : DQ_OK;
 }
@@ -100,18 +107,27 @@ static int by_score(const void *left, const void *right) {
   return a->candidate < b->candidate ? -1 : a->candidate > b->candidate;
 }
 
+static dq_status add_masks(dq_predictor *predictor, const dq_tensor *const *outputs, int64_t item,
+                           const dq_predictions *predictions, dq_error *error) {
+  const dq_detector *detector = &predictor->detector;
+  const dq_decoder *decoder = &detector->decoder;
+  double *planes;
+  DQ_TRY(dq_item_values(&planes, outputs[decoder->output[1]], item, decoder->elements[1], error));
+  dq_status status = DQ_OK;
+  for (int64_t i = 0; i < detector->count && status == DQ_OK; i++)
+    status = dq_fill_mask(predictor, planes, &detector->found[i], predictions, &predictor->objects[i], error);
+  free(planes);
+  return status;
+}
+
 static dq_status predict_objects(dq_predictor *predictor, const dq_tensor *const *outputs, int64_t item,
                                  dq_predictions *predictions, dq_error *error) {
   dq_detector *detector = &predictor->detector;
   DQ_TRY(dq_detect(detector, outputs, item, predictor->score, predictor->overlap, error));
   if (detector->count) qsort(detector->found, (size_t)detector->count, sizeof *detector->found, by_score);
-  for (int64_t i = 0; i < detector->count; i++) {
-    DQ_TRY(add_object(predictor, &detector->found[i], predictions, error));
-    if (!detector->decoder.coefficients) continue;
-    DQ_TRY(dq_fill_mask(predictor, outputs[detector->decoder.output[1]], item, &detector->found[i], predictions,
-                        &predictor->objects[i], error));
-  }
-  return DQ_OK;
+  for (int64_t i = 0; i < detector->count; i++) DQ_TRY(add_object(predictor, &detector->found[i], predictions, error));
+  return detector->decoder.coefficients && detector->count ? add_masks(predictor, outputs, item, predictions, error)
+                                                           : DQ_OK;
 }
 
 const dq_predictor_functions dq_predictor_objects = {.kind = DQ_PREDICT_OBJECTS,

@@ -10,13 +10,29 @@
 
 enum { LARGEST_PLANE = 1 << 28 }; // points
 
-// Dimension of the channels of a map, N x C x H x W or N x H x W x C as the input is; 0: there is none.
+// Whether the rows and columns of a map, dimensions `rows` and the next, have the proportions of the input, to less
+// than a point.
+static bool is_like_input(const dq_predict_options *options, int rows) {
+  const double height = (double)options->outputs[0]->dims[rows], width = (double)options->outputs[0]->dims[rows + 1];
+  const double full_height = (double)options->input_height, full_width = (double)options->input_width;
+  return fabs(height * full_width - width * full_height) < fmax(full_height, full_width);
+}
+
+// The dimension of the channels of a map with four: N x C x H x W, or N x H x W x C where that has one channel or the
+// proportions of the input.
+static int channels_axis(const dq_predict_options *options) {
+  const int64_t *dims = options->outputs[0]->dims;
+  if (dims[3] == 1) return dq_channels_last(4, dims) ? 3 : 1;
+  return is_like_input(options, 1) && !is_like_input(options, 2) ? 3 : 1;
+}
+
+// Dimension of the channels of a map; 0: there is none.
 static int channels_of(const dq_predict_options *options, int64_t *channels) {
   const dq_tensor *map = options->outputs[0];
   if (options->graph->output_count != 1 || map->rank < 3 || map->rank > 4) return 0;
   *channels = 1;
   if (map->rank == 3) return map->dims[1] > 1 && map->dims[2] > 1 ? 1 : 0;
-  const int axis = dq_channels_last(4, map->dims) && map->dims[3] == 1 ? 3 : 1;
+  const int axis = channels_axis(options);
   *channels = map->dims[axis];
   const bool plane = axis == 3 ? map->dims[1] > 1 && map->dims[2] > 1 : map->dims[2] > 1 && map->dims[3] > 1;
   return plane ? axis : 0;
@@ -34,9 +50,12 @@ static bool fits_points(const dq_predict_options *options) {
   return axis && options->outputs[0]->rank == 4 && (channels > 1 || options->decode || is_share(options));
 }
 
+// Dimensions that do not have the proportions of the input may count anything, such as rows of numbers.
 static bool fits_map(const dq_predict_options *options) {
   int64_t channels = 0;
-  return channels_of(options, &channels) && channels == 1;
+  const int axis = channels_of(options, &channels);
+  if (!axis || channels != 1) return false;
+  return options->decode || is_like_input(options, options->outputs[0]->rank == 4 && axis == 1 ? 2 : 1);
 }
 
 // Sets the sizes of the plane; returns its number of points.

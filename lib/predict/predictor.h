@@ -50,9 +50,10 @@ void dq_drop_predictions(dq_predictor *predictor);
 double dq_place_x(const dq_predictions *predictions, double x);
 double dq_place_y(const dq_predictions *predictions, double y);
 
-// Allocates and fills the mask of the object of detection `found`, whose box is set: the weighted sum of planes, read
-// between their points bilinearly, is above 0 at the centre of the pixel. DQ_SYSTEM: there is no memory.
-dq_status dq_fill_mask(const dq_predictor *predictor, const dq_tensor *planes, int64_t item, const dq_detection *found,
+// Allocates (within the limit of the context) and fills the mask of the object of detection `found`, whose box is set;
+// `planes` are the elements of all planes of the picture. A pixel of the mask is 1 where the weighted sum of planes,
+// read between their points bilinearly, is above 0 at its centre. DQ_SYSTEM: there is no memory.
+dq_status dq_fill_mask(const dq_predictor *predictor, const double *planes, const dq_detection *found,
                        const dq_predictions *predictions, dq_prediction *object, dq_error *error);
 
 #endif

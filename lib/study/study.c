@@ -15,6 +15,11 @@ static dq_status judge(const dq_study_options *options, dq_data *data, dq_study 
                                        .batch = options->batch};
   dq_status status = dq_verdict_measure(&study->verdict, study->graph, &judged, context, arena, error);
   study->verdict.data = DQ_VERDICT_GIVEN_PICTURES;
+  if (!options->must_judge && (status == DQ_UNSUPPORTED || status == DQ_BAD_INPUT)) {
+    dq_message(context, DQ_NOTE, "%s: answers are not compared: %s", study->path, error->message);
+    study->verdict.count = 0;
+    return DQ_OK;
+  }
   return status == DQ_OK ? DQ_OK : dq_error_prefix(error, status, "%s", study->path);
 }
 

@@ -25,6 +25,7 @@ typedef struct dq_study_options {
   int64_t batch;      // pictures that one run takes, for accuracy and the audit, 1 or more; 0: 1
   bool match_names;   // compare values by name (dq_layer_options.by_names)
   bool judged;        // the outputs are compared with those of the reference by parts and answers
+  bool must_judge;    // a failure of that is one of the study; else a note tells it
   bool overflow, raw; // the overflow audit, and its counts of raw products (lib/audit/audit.h)
   bool sensitivity;   // the sensitivity of layers (quant/search/sensitivity.h), on 32 pictures without a limit
   bool ranges;        // histograms of the values that have ranges

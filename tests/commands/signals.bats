@@ -1,6 +1,7 @@
 # Signals at random moments of each command: every output is the old one or the new one, and after SIGINT and
 # SIGTERM nothing else is there.
 load common
+load pictures
 
 # Whether run/FILE is complete; where times make each run another, it is told by its form.
 complete() {
@@ -69,6 +70,10 @@ reports=(--json run/a.json --csv run/a.csv --html run/a.html)
 }
 @test "dq-report" { signalled dq-report "$models/small.onnx" --data "npy:$x" "${reports[@]}"; }
 @test "dq-run" { signalled dq-run "$models/small.onnx" --data "npy:$x" --save-output run; }
+@test "dq-run, answers" {
+  pictures 6
+  signalled dq-run "$models/small.onnx" --data list.txt --preset raw01 --json run/a.json --draw run
+}
 @test "dq-bench" {
   signalled dq-bench "$models/small.onnx" --runs 20 --json run/bench.json --csv run/bench.csv --html run/bench.html
 }

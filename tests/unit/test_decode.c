@@ -114,9 +114,9 @@ static void boxes_in_pixels(void **state) {
     dq_tensor output;
   } cases[] = {{"yolov5", {DQ_F32, 3, {1, 3 * CELLS, 7}, fields}}, {"yolov8", {DQ_F32, 3, {1, 6, CELLS}, rows}}};
   for (int k = 0; k < 2; k++) {
-    const char *name = "output";
+    const char *const names[] = {"output", "other"};
     dq_decode_options options = {
-        .output_count = 1, .outputs = &cases[k].output, .output_names = &name, .input_height = 32, .input_width = 32};
+        .output_count = 1, .outputs = &cases[k].output, .output_names = names, .input_height = 32, .input_width = 32};
     dq_decoder decoder;
     dq_error error;
     const dq_tensor *output = &cases[k].output;

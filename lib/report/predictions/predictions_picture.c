@@ -89,6 +89,11 @@ static void draw_line(const brush *with, int64_t line, const char *text, dq_colo
   dq_canvas_label(with->canvas, (dq_point){0, (double)(line + 1) * height}, text, with->sizes.text, colour);
 }
 
+// A class in a byte: 0 is left clear, classes from 256 on share the colours of others.
+static uint8_t shown_class(int64_t label) {
+  return (uint8_t)(label > UINT8_MAX ? 1 + label % UINT8_MAX : label < 0 ? 0 : label);
+}
+
 static dq_status draw_legend(const brush *with, const dq_predictions *predictions, dq_error *error) {
   dq_share *shares;
   const int64_t count = dq_plane_shares(predictions, &shares);
@@ -96,8 +101,8 @@ static dq_status draw_legend(const brush *with, const dq_predictions *prediction
   for (int64_t i = 0; i < count && i < LEGEND_LINES; i++) {
     char name[LABEL_BYTES], text[LABEL_BYTES + 16];
     class_text(name, with->names, shares[i].label);
-    snprintf(text, sizeof text, "%s %.1f%%", name, shares[i].percent);
-    draw_line(with, i, text, dq_palette_colour(shares[i].label));
+    snprintf(text, sizeof text, "%s %.1f%%", shares[i].label < 0 ? "no class" : name, shares[i].percent);
+    draw_line(with, i, text, dq_palette_colour(shown_class(shares[i].label)));
   }
   free(shares);
   return DQ_OK;
@@ -108,7 +113,7 @@ static dq_status draw_points(const brush *with, const dq_predictions *prediction
   const size_t points = (size_t)(plane->width * plane->height);
   uint8_t *values = malloc(points);
   if (!values) return dq_fail_memory(error, points);
-  for (size_t i = 0; i < points; i++) values[i] = (uint8_t)(plane->labels[i] < 0 ? 0 : plane->labels[i] & UINT8_MAX);
+  for (size_t i = 0; i < points; i++) values[i] = shown_class(plane->labels[i]);
   const dq_byte_plane bytes = {.width = plane->width, .height = plane->height, .values = values};
   dq_canvas_classes(with->canvas, &bytes, input_box(with, predictions), 0, PLANE_ALPHA);
   free(values);
