@@ -58,13 +58,15 @@ static dq_status copy_names(dq_run_answers *answers, dq_answer_side *side, const
   return DQ_OK;
 }
 
-// The names that the data has (--labels, class folders), else those of the model.
+// The names that the data has (--labels, class folders), else those of the model; of objects first those of the model,
+// as folders are other classes than a detector's.
 static dq_status find_label_names(dq_run_answers *answers, const dq_graph *graph, dq_error *error) {
+  const dq_metadata metadata = dq_metadata_of(graph);
+  const bool objects = dq_predictor_kind(answers->sides[0].predictor) == DQ_PREDICT_OBJECTS;
   int64_t count = 0;
   while (dq_data_class_name(answers->data, count)) count++;
-  if (!count) {
-    const dq_metadata metadata = dq_metadata_of(graph);
-    DQ_TRY(dq_names_of_model(&answers->model_names, &metadata, answers->context, error));
+  if (!count || objects) DQ_TRY(dq_names_of_model(&answers->model_names, &metadata, answers->context, error));
+  if (answers->model_names.count) {
     answers->names = (dq_label_names){(const char *const *)answers->model_names.items, answers->model_names.count};
     return DQ_OK;
   }
@@ -252,7 +254,7 @@ static dq_status recognize(dq_run_answers *answers, int64_t index, dq_error *err
   dq_status status = dq_data_picture(answers->data, index, &image, error);
   if (status == DQ_OK) status = dq_image_to_rgb(&image, error);
   for (int i = 0; i < answers->side_count && status == DQ_OK; i++)
-    status = dq_recognize(answers->recognizer, &image, &answers->sides[i].predictions, error);
+    status = dq_recognize(answers->recognizer, &image, answers->sides[i].predictor, error);
   dq_image_deinit(&image);
   return status;
 }

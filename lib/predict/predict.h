@@ -48,7 +48,7 @@ typedef struct dq_predictions {
   const char *form;      // of the outputs: "yolov8", "points"; static
   int64_t width, height; // of the picture; of arrays those of the input
   dq_view view;
-  dq_prediction *objects; // by descending score; DQ_PREDICT_CLASSES: output by output
+  const dq_prediction *objects; // by descending score; DQ_PREDICT_CLASSES: output by output
   int64_t count;
   dq_prediction_plane plane;
 } dq_predictions;

@@ -5,6 +5,7 @@
 #include "lib/base/sizes.h"
 #include "lib/decode/item.h"
 #include "lib/eval/eval.h"
+#include "lib/eval/scores.h"
 #include "lib/graph/saturation.h"
 #include "lib/predict/predictor.h"
 
@@ -44,10 +45,19 @@ static bool is_share(const dq_predict_options *options) {
   return dq_function_behind(options->graph->outputs[0], functions);
 }
 
+// Whether the channels are those of the picture that goes in, as of a network that makes a picture of a picture.
+static bool is_picture(const dq_predict_options *options, int axis, int64_t channels) {
+  const dq_graph *graph = options->graph;
+  const dq_value *input = graph->input_count ? graph->inputs[0] : NULL;
+  return channels == 3 && input && input->rank == 4 && input->dims[axis].size == channels &&
+         !dq_is_softmax(graph->outputs[0]);
+}
+
 static bool fits_points(const dq_predict_options *options) {
   int64_t channels = 0;
   const int axis = channels_of(options, &channels);
-  return axis && options->outputs[0]->rank == 4 && (channels > 1 || options->decode || is_share(options));
+  if (!axis || options->outputs[0]->rank != 4) return false;
+  return options->decode || (channels > 1 ? !is_picture(options, axis, channels) : is_share(options));
 }
 
 // Dimensions that do not have the proportions of the input may count anything, such as rows of numbers.

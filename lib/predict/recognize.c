@@ -10,6 +10,7 @@
 #include "lib/decode/text/ctc.h"
 #include "lib/document/stored_preset.h"
 #include "lib/predict/numbers_text.h"
+#include "lib/predict/predictor.h"
 #include "lib/session/session.h"
 
 enum { USUAL_HEIGHT = 48 };
@@ -125,10 +126,9 @@ static dq_status read_line(dq_recognizer *recognizer, dq_image *line, dq_predict
 
 static double clip(double value, double most) { return value > 0 ? value < most ? value : most : 0; }
 
-dq_status dq_recognize(dq_recognizer *recognizer, const dq_image *picture, dq_predictions *predictions,
-                       dq_error *error) {
-  for (int64_t i = 0; i < predictions->count; i++) {
-    dq_prediction *object = &predictions->objects[i];
+dq_status dq_recognize(dq_recognizer *recognizer, const dq_image *picture, dq_predictor *predictor, dq_error *error) {
+  for (int64_t i = 0; i < predictor->object_count; i++) {
+    dq_prediction *object = &predictor->objects[i];
     double corners[4][2];
     dq_image line = {0};
     for (int k = 0; k < 4; k++) {
