@@ -254,7 +254,8 @@ static dq_status recognize(dq_run_answers *answers, int64_t index, dq_error *err
   dq_status status = dq_data_picture(answers->data, index, &image, error);
   if (status == DQ_OK) status = dq_image_to_rgb(&image, error);
   for (int i = 0; i < answers->side_count && status == DQ_OK; i++)
-    status = dq_recognize(answers->recognizer, &image, answers->sides[i].predictor, error);
+    if ((status = dq_recognize(answers->recognizer, &image, answers->sides[i].predictor, error)) != DQ_OK)
+      dq_error_prefix(error, status, "--recognize %s", answers->options->recognize);
   dq_image_deinit(&image);
   return status;
 }
@@ -285,17 +286,22 @@ dq_status dq_run_answers_picture(dq_run_answers *answers, const dq_tensor *const
 
 // ---- The end ----
 
+static const char *ending(int64_t count) { return count == 1 ? "" : "s"; }
+
 static void print_summary(const dq_run_answers *answers) {
-  static const char *const names[] = {"answers", "classes", "objects", "points", "answers", "lines"};
+  static const char *const names[][2] = {{"answer is", "answers are"}, {"class is", "classes are"},
+                                         {"object is", "objects are"}, {"point is", "points are"},
+                                         {"answer is", "answers are"}, {"line is", "lines are"}};
   const dq_changes *all = &answers->all;
   const dq_prediction_kind kind = dq_predictor_kind(answers->sides[0].predictor);
   if (!all->answers) {
-    printf("%" PRId64 " pictures: no answers that can be compared\n", answers->pictures);
+    printf("%" PRId64 " picture%s: no answers that can be compared\n", answers->pictures, ending(answers->pictures));
     return;
   }
   const dq_interval interval = dq_share_interval(answers->equal, answers->answers, answers->pictures);
-  printf("%" PRId64 " pictures: %" PRId64 " of %" PRId64 " %s are in both, %.2f %%", answers->pictures, all->equal,
-         all->answers, names[kind], 100 * (double)all->equal / (double)all->answers);
+  printf("%" PRId64 " picture%s: %" PRId64 " of %" PRId64 " %s in both, %.2f %%", answers->pictures,
+         ending(answers->pictures), all->equal, all->answers, names[kind][all->answers != 1],
+         100 * (double)all->equal / (double)all->answers);
   if (interval.low <= interval.high) printf(" (95 %% interval %.1f to %.1f)", interval.low, interval.high);
   putchar('\n');
   if (kind != DQ_PREDICT_OBJECTS) return;
@@ -303,10 +309,10 @@ static void print_summary(const dq_run_answers *answers) {
          " moved\n",
          all->alone[0], all->moved[0], all->alone[1], all->moved[1]);
   if (all->texts)
-    printf("texts of %" PRId64 " pairs: %" PRId64 " are equal, %.2f %%\n", all->texts, all->equal_texts,
-           100 * (double)all->equal_texts / (double)all->texts);
+    printf("texts of %" PRId64 " pair%s: %" PRId64 " equal, %.2f %%\n", all->texts, ending(all->texts),
+           all->equal_texts, 100 * (double)all->equal_texts / (double)all->texts);
   if (all->masks)
-    printf("masks of %" PRId64 " pairs: mean intersection over union %.4f\n", all->masks,
+    printf("masks of %" PRId64 " pair%s: mean intersection over union %.4f\n", all->masks, ending(all->masks),
            all->mask_overlap / (double)all->masks);
 }
 

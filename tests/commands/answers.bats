@@ -193,7 +193,7 @@ assert len(a["pictures"]) == 4 and a["pictures"][0]["model"]["objects"][1]["name
   cmp one.json four.json
   gives 1 dq-run net.onnx "${answers[@]}" --json part.json --time-limit 0.000001 --ref net.onnx
   has "--time-limit: the first 1 of 7 pictures were run"
-  has "1 pictures: 4 of 4 objects are in both"
+  has "1 picture: 4 of 4 objects are in both"
   python3 -c 'import json; assert len(json.load(open("part.json"))["pictures"]) == 1'
   gives 5 dq-run net.onnx "${answers[@]}" --memory 10K --json none.json
   [ ! -e none.json ]
