@@ -256,7 +256,7 @@ static void what_is_asked_for(void **state) {
   int count = 0;
   for (; dq_predict_name(count); count++) assert_int_equal(dq_predict_check(dq_predict_name(count), &error), DQ_OK);
   assert_true(count > 6);
-  assert_string_equal(dq_predict_name(0), "segment");
+  assert_string_equal(dq_predict_name(0), "text");
   assert_int_equal(dq_predict_check("segments", &error), DQ_USAGE);
   float values[2] = {0};
   const dq_tensor output = {DQ_F32, 2, {1, 2}, values}, *outputs = &output;
@@ -268,7 +268,7 @@ static void what_is_asked_for(void **state) {
     assert_int_equal(open_reading(&predictor, &how, 1, &outputs, NULL, &error), DQ_BAD_INPUT);
     assert_null(predictor);
     assert_non_null(strstr(error.hint, "fit"));
-    if (i < 2) assert_string_equal(error.hint, "these fit: classify, none");
+    if (i < 2) assert_string_equal(error.hint, "these fit: text, classify, none");
   }
   dq_predictor_free(NULL);
 }
