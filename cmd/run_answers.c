@@ -92,7 +92,6 @@ dq_status dq_run_answers_add(dq_run_answers *answers, const dq_graph *graph, con
   DQ_TRY(copy_names(answers, side, graph, error));
   DQ_TRY(open_predictor(answers, side, graph, alone, error));
   if (answers->side_count > 1) return DQ_OK;
-  note_form(answers);
   return find_label_names(answers, graph, error);
 }
 
@@ -111,6 +110,7 @@ static dq_status open_recognizer(dq_run_answers *answers, dq_error *error) {
 }
 
 dq_status dq_run_answers_begin(dq_run_answers *answers, dq_error *error) {
+  note_form(answers);
   DQ_TRY(open_recognizer(answers, error));
   const dq_answer_options *options = answers->options;
   if (options->draw && !dq_data_is_pictures(answers->data))

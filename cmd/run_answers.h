@@ -60,11 +60,10 @@ dq_run_answers dq_run_answers_new(dq_data *data, const dq_answer_options *option
 void dq_run_answers_close(dq_run_answers *answers); // allowed on a zeroed struct; an unfinished JSON is not kept
 
 // Opens a predictor for the outputs of an indexed graph, whose values have the shapes `alone` (dq_infer_alone): that of
-// the model, in a second call that of its reference. A note says what the outputs of the model are read as. Statuses as
-// dq_predictor_open.
+// the model, in a second call that of its reference. Statuses as dq_predictor_open.
 dq_status dq_run_answers_add(dq_run_answers *answers, const dq_graph *graph, const dq_tensor *alone, dq_error *error);
-// Opens the model of --recognize, and the file of --json, and makes the folder of --draw. DQ_USAGE: the data are
-// arrays, which cannot be drawn on.
+// A note says what the outputs of the model are read as. Opens the model of --recognize, and the file of --json, and
+// makes the folder of --draw. DQ_USAGE: the data are arrays, which cannot be drawn on.
 dq_status dq_run_answers_begin(dq_run_answers *answers, dq_error *error);
 
 // Prints, writes and draws the predictions of picture `index` of the data; outputs[side] are those of this picture

@@ -6,6 +6,7 @@
 #include "cmd/run_command.h"
 #include "lib/base/clock.h"
 #include "lib/document/origin.h"
+#include "lib/predict/form_preset.h"
 #include "lib/session/batch.h"
 #include "lib/text/print_name.h"
 
@@ -116,10 +117,23 @@ static dq_status open_reference(pictures_job *job, dq_graph **reference, dq_erro
   return status == DQ_OK ? DQ_OK : dq_error_prefix(error, status, "--ref %s", path);
 }
 
+// Pictures for a model that tells no preprocessing are prepared as for networks with such outputs, which a message
+// says.
+static void guess_preset(const pictures_job *job, const dq_graph *graph, dq_data_arguments *arguments) {
+  const char *form, *spec = arguments->data;
+  if (arguments->preset || arguments->preprocess || !strncmp(spec, "npy:", 4) || !strncmp(spec, "pb:", 3)) return;
+  arguments->preset = dq_form_preset(graph, job->options->answers.decode, &form, job->context, job->arena);
+  if (arguments->preset)
+    dq_message(job->context, DQ_NOTE,
+               "preprocessing: %s, as networks with such outputs (%s) take it; --preset overrides it",
+               arguments->preset, form);
+}
+
 static dq_status run_job(pictures_job *job, dq_graph *graph, dq_graph **reference, dq_error *error) {
   const dq_run_arguments *options = job->options;
   dq_data_arguments arguments = options->data;
   dq_recall_preset(&arguments, graph, job->context);
+  guess_preset(job, graph, &arguments);
   DQ_TRY(dq_open_data(&job->data, &arguments, options->common.seed, job->context, error));
   job->answers = dq_run_answers_new(job->data, &options->answers, job->context, job->arena);
   DQ_TRY(open_network(job, graph, error));

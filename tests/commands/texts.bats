@@ -57,6 +57,10 @@ END
   gives 0 dq-run find.onnx --ref find.onnx --recognize read.onnx --dictionary letters.txt --data list.txt --preset vww
   has "1 picture: 2 of 2 objects are in both, 100.00 %"
   has "texts of 1 pair: 1 equal, 100.00 %"
+  gives 0 dq-run find.onnx --data list.txt
+  has "preprocessing: ppocr-det, as networks with such outputs (text-regions) take it; --preset overrides it"
+  gives 2 dq-run find.onnx --data list.txt --decode map
+  has "the preprocessing of these pictures is not known, expected a preset"
   gives 0 dq-run find.onnx --data list.txt --preset vww --score 0.8 # above that of the region
   has "  0 objects (text-regions)"
 }

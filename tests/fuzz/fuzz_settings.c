@@ -173,7 +173,7 @@ static void use_coco(const uint8_t *data, size_t size) {
 }
 static void use_yaml(const uint8_t *data, size_t size) {
   char spec[160] = "yolo:";
-  good_picture("a.ppm");
+  fuzz_good_picture("a.ppm");
   fuzz_write(fuzz_path("a.txt"), "0 0.5 0.5 0.25 0.25\n", 20);
   fuzz_write(fuzz_path("list.txt"), "a.ppm\n", 6);
   fuzz_write(fuzz_path("data.yaml"), data, size);
