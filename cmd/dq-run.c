@@ -67,7 +67,7 @@ static const dq_option rows[] = {
      .open_minimum = true,
      DQ_INTO(dq_run_arguments, answers.score),
      .needs = "data",
-     .help = "the lowest score of an object that is shown (default: 0.25)"},
+     .help = "the lowest score of an object that is shown (default: 0.25, of a region of text 0.5)"},
     {.name = "overlap",
      .type = DQ_OPTION_DOUBLE,
      .value = "IOU",

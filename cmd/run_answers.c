@@ -21,9 +21,17 @@ dq_run_answers dq_run_answers_new(dq_data *data, const dq_answer_options *option
   return (dq_run_answers){.options = options, .context = context, .arena = arena, .data = data};
 }
 
-// The lowest score of an object of --score, or the usual one.
-static double shown_score(const dq_run_answers *answers) {
-  return answers->options->score > 0 ? answers->options->score : DQ_USUAL_SCORE;
+// The output as one picture gives it. Where its shape depends on elements it is the declared one, if that leaves
+// nothing but pictures open.
+static const dq_tensor *output_alone(const dq_value *output, const dq_tensor *alone, dq_arena *arena) {
+  if (alone->rank >= 0 || output->rank < 1 || output->rank > DQ_MAX_RANK) return alone;
+  for (int d = 1; d < output->rank; d++)
+    if (output->dims[d].size < 1) return alone;
+  dq_tensor *declared = DQ_NEW(arena, dq_tensor);
+  if (!declared) return NULL;
+  *declared = (dq_tensor){.type = alone->type, .rank = output->rank, .dims = {1}};
+  for (int d = 1; d < output->rank; d++) declared->dims[d] = output->dims[d].size;
+  return declared;
 }
 
 static dq_status open_predictor(dq_run_answers *answers, dq_answer_side *side, const dq_graph *graph,
@@ -34,9 +42,13 @@ static dq_status open_predictor(dq_run_answers *answers, dq_answer_side *side, c
   const int rows = picture && dq_channels_last(4, input->dims) ? 1 : 2;
   const dq_tensor **outputs = DQ_NEW_ARRAY(answers->arena, graph->output_count, const dq_tensor *);
   if (!outputs) return dq_fail_memory(error, 0);
-  for (int i = 0; i < graph->output_count; i++) outputs[i] = &alone[graph->outputs[i]->index];
+  for (int i = 0; i < graph->output_count; i++) {
+    outputs[i] = output_alone(graph->outputs[i], &alone[graph->outputs[i]->index], answers->arena);
+    if (!outputs[i]) return dq_fail_memory(error, sizeof *outputs[i]);
+  }
   const dq_predict_options predict = {.decode = options->decode,
-                                      .score = options->pair ? shown_score(answers) / 2 : shown_score(answers),
+                                      .score = options->score,
+                                      .halved = options->pair,
                                       .overlap = options->overlap,
                                       .top = options->top,
                                       .dictionary = options->dictionary,
@@ -274,8 +286,8 @@ dq_status dq_run_answers_picture(dq_run_answers *answers, const dq_tensor *const
   if (answers->recognizer) DQ_TRY(recognize(answers, index, error));
   dq_changes_deinit(&answers->changes);
   if (answers->side_count > 1) {
-    DQ_TRY(
-        dq_changes_find(&answers->changes, &sides[1].predictions, &sides[0].predictions, shown_score(answers), error));
+    DQ_TRY(dq_changes_find(&answers->changes, &sides[1].predictions, &sides[0].predictions,
+                           dq_predictor_shown(sides[0].predictor), error));
     DQ_TRY(add_changes(answers, error));
   }
   answers->pictures++;

@@ -41,6 +41,7 @@ typedef struct dq_decoder {
   int64_t candidates; // boxes for a picture, before any suppression; 0 where `variable`
   bool listed;        // each candidate has one class and one score; else a score for each class
   bool suppressed;    // boxes that overlap are no longer there
+  bool one_class;     // the network's own program takes of a candidate the class with the highest score alone
   bool pooled;   // outputs have no dimension of pictures: elements are those of picture 0, or the head divides them
   bool variable; // the number of candidates is another for each picture: dq_decoder_count
   // Numbers of a candidate beside its box and scores: first the angle of a rotated box in radians, clockwise on the

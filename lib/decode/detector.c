@@ -103,13 +103,23 @@ static int64_t take(dq_detector *detector, int64_t count, int64_t candidate, dou
   return count + 1;
 }
 
+// Whether no class of the candidate has a higher score, and none in front the same.
+static bool is_best(const dq_detector *detector, int64_t candidate, int64_t class) {
+  const int64_t classes = detector->decoder.classes;
+  const double *scores = detector->candidates.scores + candidate * classes;
+  for (int64_t c = 0; c < classes; c++)
+    if (scores[c] > scores[class] || (c < class && scores[c] == scores[class])) return false;
+  return true;
+}
+
 static dq_status detect_dense(dq_detector *detector, double lowest, double overlap, dq_error *error) {
   const int64_t classes = detector->decoder.classes;
   for (int64_t class = 0; class < classes; class ++) {
     int64_t count = 0;
     for (int64_t i = 0; i < detector->candidate_count; i++) {
       const double score = detector->candidates.scores[i * classes + class];
-      if (score > lowest) count = take(detector, count, i, score);
+      if (score > lowest && (!detector->best_class || is_best(detector, i, class)))
+        count = take(detector, count, i, score);
     }
     DQ_TRY(add_class(detector, class, count, overlap, error));
   }

@@ -19,6 +19,7 @@ typedef struct dq_detector {
   const dq_context *context;
   dq_candidates candidates; // of the last picture
   int64_t candidate_count, candidate_room;
+  bool best_class;     // set by the caller: a candidate is found with the class of its highest score alone
   dq_detection *found; // of the last picture
   int64_t count;
   // What suppression works on, of one class: boxes above the bound, their scores and candidates, and those that

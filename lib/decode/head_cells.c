@@ -18,6 +18,7 @@ static int64_t count_cells(const dq_decode_options *options) {
 static const dq_tensor *cells_output(dq_decoder *decoder, const dq_decode_options *options, bool planes) {
   if (options->output_count != (planes ? 2 : 1)) return NULL;
   decoder->roles = options->output_count;
+  decoder->one_class = true;
   for (int i = 0; i < decoder->roles; i++) {
     const bool is_plane = options->outputs[i].rank == 4;
     decoder->output[is_plane ? 1 : 0] = i;

@@ -40,6 +40,7 @@ static bool fits_detr(dq_decoder *decoder, const dq_decode_options *options) {
   const int64_t names = dq_name_count(options->metadata.names);
   const bool said = names && names == numbers - 1;
   decoder->classes = numbers - 1;
+  decoder->one_class = true;
   if (!options->decode && !said && (names || decoder->candidates != USUAL_QUERIES)) return false;
   return decoder->classes > 0 && is_usual(options, decoder->candidates, said);
 }

@@ -70,6 +70,9 @@ static dq_status choose(dq_predictor *predictor, const dq_predict_options *optio
 static dq_status open_predictor(dq_predictor *predictor, const dq_predict_options *options, dq_error *error) {
   DQ_TRY(choose(predictor, options, error));
   predictor->form = predictor->functions->name;
+  const double usual = predictor->functions->usual_score;
+  predictor->shown = options->score > 0 ? options->score : usual > 0 ? usual : DQ_USUAL_SCORE;
+  predictor->score = options->halved ? predictor->shown / 2 : predictor->shown;
   return predictor->functions->open ? predictor->functions->open(predictor, options, error) : DQ_OK;
 }
 
@@ -79,8 +82,6 @@ dq_status dq_predictor_open(dq_predictor **predictor, const dq_predict_options *
   dq_predictor *opened = calloc(1, sizeof *opened);
   if (!opened) return dq_fail_memory(error, sizeof *opened);
   *opened = (dq_predictor){.context = context,
-                           .asked_score = options->score,
-                           .score = options->score > 0 ? options->score : DQ_USUAL_SCORE,
                            .overlap = options->overlap > 0 ? options->overlap : USUAL_OVERLAP,
                            .top = options->top > 0 ? options->top : USUAL_TOP,
                            .output_count = options->graph->output_count,
@@ -104,6 +105,7 @@ void dq_predictor_free(dq_predictor *predictor) {
 
 dq_prediction_kind dq_predictor_kind(const dq_predictor *predictor) { return predictor->functions->kind; }
 const char *dq_predictor_form(const dq_predictor *predictor) { return predictor->form; }
+double dq_predictor_shown(const dq_predictor *predictor) { return predictor->shown; }
 
 dq_prediction *dq_add_prediction(dq_predictor *predictor, dq_error *error) {
   if (predictor->object_count == predictor->object_room) {
@@ -131,14 +133,20 @@ void dq_drop_predictions(dq_predictor *predictor) {
 
 static double clip(double value, double most) { return value > 0 ? value < most ? value : most : 0; }
 
+double dq_free_x(const dq_predictions *predictions, double x) {
+  return (x - predictions->view.offset_x) * predictions->view.scale_x * (double)predictions->width;
+}
+
+double dq_free_y(const dq_predictions *predictions, double y) {
+  return (y - predictions->view.offset_y) * predictions->view.scale_y * (double)predictions->height;
+}
+
 double dq_place_x(const dq_predictions *predictions, double x) {
-  const double width = (double)predictions->width;
-  return clip((x - predictions->view.offset_x) * predictions->view.scale_x * width, width);
+  return clip(dq_free_x(predictions, x), (double)predictions->width);
 }
 
 double dq_place_y(const dq_predictions *predictions, double y) {
-  const double height = (double)predictions->height;
-  return clip((y - predictions->view.offset_y) * predictions->view.scale_y * height, height);
+  return clip(dq_free_y(predictions, y), (double)predictions->height);
 }
 
 dq_status dq_predict(dq_predictor *predictor, const dq_tensor *const *outputs, int64_t item, const dq_sample_info *info,

@@ -25,8 +25,8 @@ typedef struct dq_prediction {
   double score;         // DQ_PREDICT_CLASSES: the element of the output
   int output;           // DQ_PREDICT_CLASSES: index of the output
   dq_box box;           // within the picture
-  bool rotated;         // the box is that of `corners`, with the rotated one within
-  double corners[4][2]; // clockwise
+  bool rotated;         // the box is that around `corners`
+  double corners[4][2]; // clockwise; those of a detector of rotated boxes may lie outside of the picture
   char *text;           // UTF-8, of a line; NULL: there is none
   int64_t keypoints;
   const double (*points)[3]; // [keypoints]: x, y, score from 0 to 1 (1 where the network gives none)
@@ -55,7 +55,8 @@ typedef struct dq_predictions {
 
 typedef struct dq_predict_options {
   const char *decode;     // a row of predictors.def, or a head (dq_decode_options); NULL: guessed
-  double score;           // the lowest of an object; 0: 0.25
+  double score;           // the lowest of an object that is shown; 0: 0.25, of a region of text 0.5
+  bool halved;            // objects down to half of that score are found, for a comparison
   double overlap;         // intersection over union above which the lower of two boxes of a class goes; 0: 0.45
   int64_t top;            // classes of a vector; 0: 5
   const char *dictionary; // file with the characters of a recognizer, a line each; NULL: as the model says
@@ -80,6 +81,7 @@ dq_status dq_predictor_open(dq_predictor **predictor, const dq_predict_options *
 void dq_predictor_free(dq_predictor *predictor); // NULL is allowed
 dq_prediction_kind dq_predictor_kind(const dq_predictor *predictor);
 const char *dq_predictor_form(const dq_predictor *predictor); // dq_predictions.form
+double dq_predictor_shown(const dq_predictor *predictor);     // the lowest score of an object that is shown
 
 // Reads the predictions of entry `item` along dimension 0 of the outputs, in the order of the model. `info` is that of
 // the picture (dq_data_read). What *predictions points to belongs to the predictor and holds until the next call.

@@ -44,7 +44,7 @@ dq_status dq_fill_mask(const dq_predictor *predictor, const double *planes, cons
   const double *extras = predictor->detector.candidates.extras + found->candidate * decoder->extras;
   const double *weights = extras + decoder->extras - decoder->coefficients;
   int64_t *box = object->mask_box;
-  box[0] = (int64_t)floor(object->box.x1), box[1] = (int64_t)floor(object->box.y1);
+  box[0] = (int64_t)ceil(object->box.x1), box[1] = (int64_t)ceil(object->box.y1);
   box[2] = (int64_t)ceil(object->box.x2) - box[0], box[3] = (int64_t)ceil(object->box.y2) - box[1];
   size_t pixels;
   if (!dq_mul_size((size_t)box[2], (size_t)box[3], &pixels)) return dq_fail_memory(error, SIZE_MAX);

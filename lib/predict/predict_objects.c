@@ -39,6 +39,7 @@ static dq_status open_objects(dq_predictor *predictor, const dq_predict_options 
                    MOST_OUTPUTS);
   const dq_decode_options decoding = decoding_of(options, outputs, names);
   DQ_TRY(dq_detector_open(&predictor->detector, &decoding, predictor->context, error));
+  predictor->detector.best_class = predictor->detector.decoder.one_class;
   predictor->form = dq_decoder_name(&predictor->detector.decoder);
   return DQ_OK;
 }
@@ -48,8 +49,8 @@ static void close_objects(dq_predictor *predictor) { dq_detector_close(&predicto
 static double smaller(double a, double b) { return a < b ? a : b; }
 static double larger(double a, double b) { return a > b ? a : b; }
 
-// Sets the corners of a box that is turned by `angle` around its centre, in pixels of the input, and the box around
-// them.
+// Sets the corners of a box that is turned by `angle` around its centre, in pixels of the input, which may lie outside
+// of the picture, and the part of the box around them in the picture.
 static void turn(const dq_predictor *predictor, const dq_predictions *predictions, const dq_box *box, double angle,
                  dq_prediction *object) {
   static const double signs[4][2] = {{-1, -1}, {1, -1}, {1, 1}, {-1, 1}};
@@ -60,10 +61,12 @@ static void turn(const dq_predictor *predictor, const dq_predictions *prediction
   for (int k = 0; k < 4; k++) {
     const double right = signs[k][0] * width, down = signs[k][1] * height;
     double *corner = object->corners[k];
-    corner[0] = dq_place_x(predictions, (x + right * cos(angle) - down * sin(angle)) / full_width);
-    corner[1] = dq_place_y(predictions, (y + right * sin(angle) + down * cos(angle)) / full_height);
-    object->box.x1 = smaller(object->box.x1, corner[0]), object->box.x2 = larger(object->box.x2, corner[0]);
-    object->box.y1 = smaller(object->box.y1, corner[1]), object->box.y2 = larger(object->box.y2, corner[1]);
+    const double across = (x + right * cos(angle) - down * sin(angle)) / full_width;
+    const double along = (y + right * sin(angle) + down * cos(angle)) / full_height;
+    const double inside[2] = {dq_place_x(predictions, across), dq_place_y(predictions, along)};
+    corner[0] = dq_free_x(predictions, across), corner[1] = dq_free_y(predictions, along);
+    object->box.x1 = smaller(object->box.x1, inside[0]), object->box.x2 = larger(object->box.x2, inside[0]);
+    object->box.y1 = smaller(object->box.y1, inside[1]), object->box.y2 = larger(object->box.y2, inside[1]);
   }
 }
 

@@ -104,7 +104,7 @@ static dq_status predict_regions(dq_predictor *predictor, const dq_tensor *const
   dq_region_options options = DQ_REGION_DEFAULTS;
   dq_score_map map;
   dq_regions regions = {0};
-  options.box_threshold = predictor->asked_score > 0 ? predictor->asked_score : options.box_threshold;
+  options.box_threshold = predictor->score;
   DQ_TRY(dq_score_map_open(&map, outputs[0], item, predictor->context, error));
   dq_status status = dq_regions_find(&regions, &map, &options, predictor->context, error);
   if (status == DQ_OK) dq_regions_sort(&regions, ROW_PIXELS / (double)predictions->height / predictions->view.scale_y);
@@ -118,5 +118,6 @@ static dq_status predict_regions(dq_predictor *predictor, const dq_tensor *const
 const dq_predictor_functions dq_predictor_regions = {.name = "text-regions",
                                                      .kind = DQ_PREDICT_OBJECTS,
                                                      .expected = "one of N x 1 x height x width",
+                                                     .usual_score = 0.5,
                                                      .fits = fits_regions,
                                                      .predict = predict_regions};

@@ -10,6 +10,7 @@ typedef struct dq_predictor_functions {
   const char *name; // of --decode; NULL: heads have their own names
   dq_prediction_kind kind;
   const char *expected; // the outputs, for messages
+  double usual_score;   // the lowest of an object; 0: DQ_USUAL_SCORE
   bool (*fits)(const dq_predict_options *options);
   // Reads sizes, and allocates predictor->state; NULL: neither.
   dq_status (*open)(dq_predictor *predictor, const dq_predict_options *options, dq_error *error);
@@ -23,13 +24,13 @@ struct dq_predictor {
   const dq_predictor_functions *functions;
   const dq_context *context;
   const char *form;
-  double score, overlap;
+  double shown;          // the lowest score of an object that is shown
+  double score, overlap; // score: the lowest of an object that is found
   int64_t top;
   int output_count;
   int64_t input_height, input_width;
   dq_prediction *objects; // of the last picture, [object_count]; owned, as are the masks and points of each
   int64_t object_count, object_room;
-  double asked_score;        // of the options; 0: as usual
   dq_detector detector;      // objects
   dq_dictionary dictionary;  // lines of text; empty: there is none
   int axis;                  // points: dimension of the classes
@@ -46,7 +47,10 @@ dq_prediction *dq_add_prediction(dq_predictor *predictor, dq_error *error);
 // Frees masks and points of all objects and sets their number to 0.
 void dq_drop_predictions(dq_predictor *predictor);
 
-// The pixel of the picture at a coordinate from 0 to 1 of the input, moved into the picture.
+// The pixel of the picture at a coordinate from 0 to 1 of the input.
+double dq_free_x(const dq_predictions *predictions, double x);
+double dq_free_y(const dq_predictions *predictions, double y);
+// The same, moved into the picture.
 double dq_place_x(const dq_predictions *predictions, double x);
 double dq_place_y(const dq_predictions *predictions, double y);
 

@@ -132,8 +132,8 @@ dq_status dq_recognize(dq_recognizer *recognizer, const dq_image *picture, dq_pr
     double corners[4][2];
     dq_image line = {0};
     for (int k = 0; k < 4; k++) {
-      corners[k][0] = clip(object->corners[k][0], (double)picture->width - 1);
-      corners[k][1] = clip(object->corners[k][1], (double)picture->height - 1);
+      corners[k][0] = clip(floor(object->corners[k][0] + 0.5), (double)picture->width - 1);
+      corners[k][1] = clip(floor(object->corners[k][1] + 0.5), (double)picture->height - 1);
     }
     if (!object->rotated || dq_image_crop(&line, picture, corners, NULL) != DQ_OK) continue;
     dq_status status = read_line(recognizer, &line, object, error);

@@ -115,6 +115,17 @@ END
   has "missing.onnx: No such file or directory"
 }
 
+@test "boxes in an output whose shape depends on elements, by the shape that the model declares" {
+  wide 1
+  for rows in 128 open; do
+    printf '%s\n' 'input x -1 3 8 8' 'n = NonZero x' 'c = Cast n to=1' 'y = Reshape c i(1,-1,6)' "output y 1 ${rows/open/-1} 6" \
+      "property names {0: 'cat', 1: 'dog'}" >$rows.model
+    make_models --describe $rows.model $rows.onnx
+    gives 0 dq-run $rows.onnx --data list.txt --preset yolo --preprocess pad=1,mean=-1 --json a.json
+    [[ $(<a.json) == *"\"form\":\"$([ $rows = 128 ] && echo end2end || echo none)\""* ]]
+  done
+}
+
 @test "ways to read outputs that do not fit" {
   wide 1
   rows net $boxes 6

@@ -10,6 +10,7 @@ typedef struct reading {
   const char *decode, *task, *kpt_shape; // NULL: none
   const char *operator;                  // that computes the outputs; NULL: Relu
   double score, overlap;
+  bool halved;
   int64_t top, height, width; // of the input
 } reading;
 
@@ -36,6 +37,7 @@ static inline dq_status open_reading(dq_predictor **predictor, const reading *ho
   assert_int_equal(dq_graph_index(graph, false, NULL), DQ_OK);
   const dq_predict_options options = {.decode = how->decode,
                                       .score = how->score,
+                                      .halved = how->halved,
                                       .overlap = how->overlap,
                                       .top = how->top,
                                       .graph = graph,

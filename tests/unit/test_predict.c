@@ -85,6 +85,65 @@ static void rotated_boxes(void **state) {
   dq_predictor_free(predictor);
 }
 
+// A picture of 40 x 40 in an input of 40 x 40. The rotated box of 40 x 8 around (38, 20) lies at 18 to 58; its corners
+// stay there, and the box ends with the picture.
+static void rotated_boxes_over_a_side(void **state) {
+  (void)state;
+  float rows[][7] = {{38, 20, 40, 8, 0.5f, 0, 0}};
+  const dq_tensor output = {DQ_F32, 3, {1, 1, 7}, rows}, *outputs = &output;
+  const dq_sample_info info = {.width = 40, .height = 40, .view = {.scale_x = 1, .scale_y = 1}};
+  const reading how = {.task = "obb", .height = 40, .width = 40};
+  dq_predictor *predictor;
+  const dq_predictions found = read_one(&predictor, &how, 1, &outputs, &info);
+  assert_int_equal(found.count, 1);
+  const double corners[4][2] = {{18, 16}, {58, 16}, {58, 24}, {18, 24}};
+  for (int k = 0; k < 4; k++)
+    for (int d = 0; d < 2; d++) CLOSE(found.objects[0].corners[k][d], corners[k][d]);
+  check_box(&found.objects[0], 18, 16, 40, 24);
+  dq_predictor_free(predictor);
+}
+
+// 21 cells of two classes: of a cell the class with the higher score is the answer, of equal ones the first.
+static void one_class_of_a_cell(void **state) {
+  (void)state;
+  float fields[6][21] = {{8, 24, 8}, {8, 8, 24}, {4, 4, 4}, {4, 4, 4}, {0.5f, 0.5f, 0.375f}, {0.375f, 0.5f, 0.625f}};
+  const dq_tensor output = {DQ_F32, 3, {1, 6, 21}, fields}, *outputs = &output;
+  const dq_sample_info info = {.width = 32, .height = 32, .view = {.scale_x = 1, .scale_y = 1}};
+  const reading how = {.decode = "yolov8", .height = 32, .width = 32};
+  dq_predictor *predictor;
+  const dq_predictions found = read_one(&predictor, &how, 1, &outputs, &info);
+  assert_int_equal(found.count, 3);
+  const int64_t labels[] = {1, 0, 0};
+  for (int i = 0; i < 3; i++) assert_int_equal(found.objects[i].label, labels[i]);
+  check_box(&found.objects[0], 6, 22, 10, 26);
+  dq_predictor_free(predictor);
+}
+
+// Two squares of a map, of the values 1/2 and 3/4, which are 64 of the 81 cells of their regions: scores 0.395 and
+// 0.593. Regions of text have 0.5 or more, and half of that where a comparison looks for them.
+static void regions_of_text(void **state) {
+  (void)state;
+  float map[32][32] = {0};
+  for (int y = 4; y < 12; y++)
+    for (int x = 4; x < 12; x++) map[y][x] = 0.5f, map[y + 16][x + 16] = 0.75f;
+  const dq_tensor output = {DQ_F32, 4, {1, 1, 32, 32}, map}, *outputs = &output;
+  const dq_sample_info info = {.width = 32, .height = 32, .view = {.scale_x = 1, .scale_y = 1}};
+  const int counts[] = {1, 2, 2};
+  for (int i = 0; i < 3; i++) {
+    const reading how = {.decode = "text-regions",
+                         .score = i == 1 ? 0.3 : 0,
+                         .halved = i == 2,
+                         .operator= "Sigmoid",
+                         .height = 32,
+                         .width = 32};
+    dq_predictor *predictor;
+    const dq_predictions found = read_one(&predictor, &how, 1, &outputs, &info);
+    assert_int_equal(found.count, counts[i]);
+    assert_true(dq_predictor_shown(predictor) == (i == 1 ? 0.3 : 0.5));
+    dq_predictor_free(predictor);
+  }
+}
+
 static void keypoints(void **state) {
   (void)state;
   float three[] = {4, 12, 10, 20, 0.5f, 0, 8, 20, 0.75f, -3, 50, 0.25f},
@@ -110,7 +169,7 @@ static void keypoints(void **state) {
 // centres lie at 4, 12, 20, 28 of the input, so that the sum is 0 at 16, which is 64 of the picture.
 static void masks(void **state) {
   (void)state;
-  float planes[2][4][4], rows[][8] = {{14, 12, 24, 20, 0.5f, 0, 1, -2},
+  float planes[2][4][4], rows[][8] = {{14.125f, 12, 24.125f, 20, 0.5f, 0, 1, -2}, // 56.5 to 96.5
                                       {30, 12, 22, 20, 0.375f, 0, 1, -2},
                                       {2, 0, 30, 5, 0.3125f, 0, 1, -2}};
   for (int y = 0; y < 4; y++)
@@ -123,10 +182,10 @@ static void masks(void **state) {
   const dq_predictions found = read_one(&predictor, &how, 2, outputs, &info);
   assert_int_equal(found.count, 3);
   const dq_prediction *object = &found.objects[0];
-  const int64_t box[4] = {56, 16, 40, 32};
+  const int64_t box[4] = {57, 16, 40, 32};
   for (int i = 0; i < 4; i++) assert_int_equal(object->mask_box[i], box[i]);
   for (int64_t y = 0; y < 32; y++)
-    for (int64_t x = 0; x < 40; x++) assert_int_equal(object->mask[y * 40 + x], x >= 8); // 56 + 8
+    for (int64_t x = 0; x < 40; x++) assert_int_equal(object->mask[y * 40 + x], x >= 7); // 57 + 7
   object = &found.objects[1];                                                            // its sides in the other order
   assert_int_equal(object->mask_box[0], 88);
   assert_int_equal(object->mask_box[2], 32);
@@ -277,6 +336,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(boxes_in_a_letterbox),
       cmocka_unit_test(rotated_boxes),
+      cmocka_unit_test(rotated_boxes_over_a_side),
+      cmocka_unit_test(one_class_of_a_cell),
+      cmocka_unit_test(regions_of_text),
       cmocka_unit_test(keypoints),
       cmocka_unit_test(masks),
       cmocka_unit_test(masks_within_the_memory),
