@@ -23,6 +23,18 @@ $(B)/coco-venv/.made:
 test-coco: $(LINKS) $(B)/make_models $(B)/tests/unit/test_coco_measure $(if $(DQ_VENV),,$(B)/coco-venv/.made)
 	$(or $(DQ_VENV),$(B)/coco-venv)/bin/python -B tests/interop/coco.py $(B)
 
+# What packages answer with their own code; the pages are drawn anew, so that Pillow has the version of the figures.
+ANSWERS_READY = $(if $(DQ_VENV),,$(B)/answers-venv/.made)
+$(B)/answers-venv/.made:
+	$(PYTHON) -m venv $(@D) && $(@D)/bin/pip -q install numpy pillow==13.0.0
+	@touch $@
+
+.PHONY: answers
+## answers: what dq-run finds of the objects and texts that packages answer with the networks in ANSWERS=FOLDER, or ../shared/models: BUILD/answers.csv (ANSWERS_OPTIONS='--only A,B --verbose')
+answers: $(LINKS) $(ANSWERS_READY)
+	$(or $(DQ_VENV),$(B)/answers-venv)/bin/python -B tests/interop/answers_pages.py $(B)/answers
+	$(or $(DQ_VENV),$(B)/answers-venv)/bin/python -B tests/interop/answers.py $(B) $(or $(ANSWERS),datasets) --csv $(B)/answers.csv $(ANSWERS_OPTIONS)
+
 # Other runtimes, in the versions that docs/FORMATS.md tells of.
 READERS_READY = $(if $(DQ_VENV),,$(B)/readers-venv/.made)
 $(B)/readers-venv/.made:
