@@ -244,7 +244,7 @@ static dq_status open_all(work *w, dq_error *error) {
   dq_recall_preset(&arguments, w->graph, w->context);
   DQ_TRY(dq_open_data(&w->data, &arguments, options->common.seed, w->context, error));
   arguments.data = options->validation;
-  arguments.limit = options->validation_limit;
+  arguments.limit = options->validation_limit, arguments.sample = 0;
   arguments.labels = NULL; // they belong to --data
   return dq_open_data(&w->validation, &arguments, options->common.seed, w->context, error);
 }

@@ -77,6 +77,7 @@ typedef struct dq_data_options {
   const char *preprocess; // fields such as "resize=256,crop=224,...", which override the preset; NULL: none
   const char *norm;       // file of constants for each patient; NULL: norm.csv beside the pictures, if needed
   int64_t limit;          // the largest number of pictures; 0: all
+  bool random;            // the limit selects pictures at random by `seed`, in their order
   bool fewer;             // no warning reports that there are fewer pictures than `limit`
   bool strict;            // a picture that cannot be read is a failure; else it is left out
   bool unverified;        // no picture is decoded on opening, so that broken ones are offered as well

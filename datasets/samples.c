@@ -8,6 +8,7 @@
 #include "datasets/files.h"
 #include "datasets/reader.h"
 #include "lib/base/file.h"
+#include "lib/base/random.h"
 
 typedef struct kind {
   const char *prefix;
@@ -90,7 +91,18 @@ static dq_status open_reader(dq_data *data, const dq_data_options *options, dq_e
   return data->reader->open(data, argument, options, error);
 }
 
-// Chooses at most `limit` pictures: the first ones, or evenly spread ones where they are sorted by class (`spread`).
+// Stores `count` of `found` indices in ascending order, every choice of them as likely as any other (selection
+// sampling, Fan, Muller and Rezucha 1962).
+static void sample(int64_t *order, int64_t count, int64_t found, uint64_t seed) {
+  enum { PURPOSE = 7 };
+  dq_random random = dq_random_start(seed, PURPOSE);
+  int64_t taken = 0;
+  for (int64_t i = 0; taken < count; i++)
+    if ((int64_t)dq_random_below(&random, (uint64_t)(found - i)) < count - taken) order[taken++] = i;
+}
+
+// Chooses at most `limit` pictures: the first ones, or evenly spread ones where they are sorted by class (`spread`), or
+// at random.
 static dq_status choose(dq_data *data, const dq_data_options *options, bool spread, dq_error *error) {
   int64_t limit = options->limit;
   data->count = data->found;
@@ -100,10 +112,12 @@ static dq_status choose(dq_data *data, const dq_data_options *options, bool spre
   bool all = limit == 0 || limit >= data->found;
   bool files = data->reader && kind_of(data->reader)->verify;
   if (!all) data->count = limit;
-  if (!files && (all || !spread)) return DQ_OK;
+  const bool random = options->random && !all;
+  if (!files && !random && (all || !spread)) return DQ_OK;
   data->order = DQ_NEW_ARRAY(data->arena, data->count, int64_t);
   if (!data->order) return dq_fail_memory(error, (size_t)data->count * sizeof(int64_t));
-  for (int64_t i = 0; i < data->count; i++)
+  if (random) sample(data->order, data->count, data->found, options->seed);
+  for (int64_t i = 0; !random && i < data->count; i++)
     data->order[i] = all || !spread ? i : (int64_t)((__int128)i * data->found / data->count);
   return DQ_OK;
 }

@@ -333,7 +333,8 @@ static dq_status check_operands(const dq_command *command, const dq_common_optio
 }
 
 // A command without these options never breaks them.
-static const dq_option_rule shared_rules[] = {{DQ_RULE_AT_MOST_ONE, "quiet verbose"}, {0, NULL}};
+static const dq_option_rule shared_rules[] = {
+    {DQ_RULE_AT_MOST_ONE, "quiet verbose"}, {DQ_RULE_AT_MOST_ONE, "limit sample"}, {0, NULL}};
 
 static dq_status check_rules(const parser *p, const dq_option_rule *rules, const dq_common_options *common,
                              dq_error *error) {

@@ -128,6 +128,7 @@ enum dq_switch { DQ_SWITCH_AUTO, DQ_SWITCH_ON, DQ_SWITCH_OFF };
 typedef struct dq_data_arguments {
   const char *data;
   int64_t limit;          // number of pictures; 0: all
+  int64_t sample;         // number of pictures that are drawn in place of the first; 0: none are
   int64_t batch;          // pictures that one run takes
   const char *preset;     // without it and preprocess, the preprocessing that the model records is used
   const char *preprocess; // fields that replace those of the preset

@@ -14,7 +14,7 @@ dq_status dq_open_eval(dq_data **opened, const dq_data_arguments *arguments, con
   if (!eval->spec) return DQ_OK;
   dq_data_arguments other = *arguments;
   other.data = eval->spec;
-  other.limit = eval->limit;
+  other.limit = eval->limit, other.sample = 0;
   if (arguments->data) other.labels = NULL; // they belong to --data
   DQ_TRY(dq_open_data(opened, &other, common->seed, context, error));
   if (!is_labelled(*opened))

@@ -230,7 +230,7 @@ static dq_status compare_data(comparison *c, const char *option, const char *spe
   for (int i = 0; i < 2; i++)
     if (!strcmp(option, limits[i][0])) {
       const int64_t *limit = dq_option_target(c->common, limits[i][1]);
-      arguments.limit = limit ? *limit : 0;
+      arguments.limit = limit ? *limit : 0, arguments.sample = 0;
     }
   dq_recall_preset(&arguments, c->model, c->context);
   dq_data_options options = dq_data_options_of(&arguments, c->common->seed);

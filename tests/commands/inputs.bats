@@ -150,3 +150,16 @@ hint: did you mean 'x'?"
     [ $length -le 31 ] || has "expected a short text"
   done
 }
+
+@test "pictures that are drawn at random, the same of every input" {
+  cp "$x" left.npy
+  gives 0 dq-run "$models/two_inputs.onnx" --data x=npy:left.npy --data z=npy:left.npy --sample 3 --save-output drawn
+  gives 2 dq-run "$models/small.onnx" --data "npy:$x" --sample 3 --limit 2
+  has "options '--limit' and '--sample' exclude each other"
+  gives 0 dq-run "$models/small.onnx" --data "npy:$x" --sample 3 --save-output one
+  gives 0 dq-run "$models/small.onnx" --data "npy:$x" --sample 3 --save-output two --threads 2
+  [ "$(ls one | wc -l)" -eq 3 ]
+  for file in one/*; do cmp "$file" "two/${file#one/}"; done
+  gives 0 dq-run "$models/small.onnx" --data "npy:$x" --sample 3 --seed 5 --save-output other
+  run -1 diff -r one other
+}
