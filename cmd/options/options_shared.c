@@ -3,6 +3,7 @@
 #include "cmd/options/options.h"
 #include "cmd/options/options_internal.h"
 #include "datasets/datasets.h"
+#include "lib/decode/decode.h"
 
 #define COMMON(field) DQ_INTO(dq_common_options, field)
 #define DATA(field) DQ_INTO(dq_data_arguments, field)
@@ -265,14 +266,14 @@ const dq_option dq_task_rows[] = {
     {.name = "decode",
      .type = DQ_OPTION_STRING,
      .value = "HOW",
-     .choices = "yolox|yolov5|yolov8|yolo",
+     .choice = dq_head_name,
      .group = "Data",
      DATA(decode),
      .needs = "data|eval",
      .help = "how boxes come out of a detector",
      .details = "yolo takes classes and anchors from the model, or from what follows it: "
                 "yolo:classes=80,anchors=10x14:23x27/81x82:135x169,scale=1.05, heads with '/' between. The others "
-                "have one output with strides 8, 16 and 32, and are known by its shape."},
+                "are known by the shapes of outputs and by metadata."},
 };
 const int dq_task_row_count = DQ_COUNT(dq_task_rows);
 
