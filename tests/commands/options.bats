@@ -40,7 +40,7 @@ each_listed() {
 }
 
 @test "options: not offered where they would do nothing" {
-  for words in "dq-run --task classify" "dq-run --decode yolox" "dq-amp --force" "dq-report --time-limit 1s" \
+  for words in "dq-run --task classify" "dq-amp --force" "dq-report --time-limit 1s" \
     "dq-amp --batch 2" "dq-int8 --weights s8" "dq-int8 --per-channel"; do
     read -r command option value <<<"$words"
     gives 2 "$command" "$models/small.onnx" "$option" $value
@@ -85,6 +85,16 @@ onnx-tests ../suite |  | 1 0 passed, 1 failed
 only none* | --onnx-tests ../suite | 3 no test cases
 data npy:../x.npy | ../small.onnx | 0 y: float32 1x4
 limit 1 | ../small.onnx --data npy:../x.npy | differs out
+sample 1 | ../small.onnx --data npy:../x.npy | differs out
+decode map | ../small.onnx --data npy:../x.npy | 3 map: the outputs are 1x4
+decode nonsense | ../small.onnx --data npy:../x.npy | 2 unknown decoder 'nonsense'
+dictionary ../names.txt | ../small.onnx --data npy:../x.npy | elsewhere texts.bats
+recognize ../small.onnx | ../small.onnx --data npy:../x.npy | 2 --recognize: the data are arrays
+score 0.5 | ../small.onnx --data npy:../x.npy | elsewhere answers.bats
+overlap 0.5 | ../small.onnx --data npy:../x.npy | elsewhere answers.bats
+ref ../small.onnx | ../small.onnx --data npy:../x.npy | 0 6 of 6 classes are in both
+json o.json | ../small.onnx --data npy:../x.npy | file o.json
+draw drawn | ../small.onnx --data ../list.txt --preset tf | file drawn/000000_p0.ppm.png
 batch 20000 | ../small.onnx --data npy:../x.npy --memory 8M | 5 memory
 preset tf | ../small.onnx --data ../list.txt | 0 p0.ppm
 preset nonsense | ../small.onnx --data ../list.txt | 2 nonsense
@@ -214,6 +224,7 @@ run false | ../small.onnx -o net.c --verify | 5 did not run
 compiler-flags -fno-such-flag | ../small.onnx -o net.c --verify | 5 -fno-such-flag
 data npy:../x.npy | ../small.onnx -o net.c --verify | 0 Pictures compared:    6
 limit 2 | ../small.onnx -o net.c --verify --data npy:../x.npy | 0 Pictures compared:    2
+sample 2 | ../small.onnx -o net.c --verify --data npy:../x.npy | 0 Pictures compared:    2
 batch 2 | ../small.onnx -o net.c --verify --data npy:../x.npy --json - | 0 "input_bytes": 1536
 preset tf | ../small.onnx -o net.c --verify --data ../list.txt | 0 Pictures compared:    6
 preset nonsense | ../small.onnx -o net.c --verify --data ../list.txt | 2 nonsense
@@ -256,6 +267,7 @@ shape x=1,3,8,8 | ../open_channels.onnx | differs out
 batch 4000 | ../small.onnx --data ../many.txt --memory 8M --preset tf | 5 memory
 data ../list.txt | ../small.onnx --preset tf | 0 Accuracy
 limit 2 | ../small.onnx --data ../list.txt --preset tf | differs out
+sample 2 | ../small.onnx --data ../list.txt --preset tf | differs out
 preset nonsense | ../small.onnx --data ../list.txt | 2 nonsense
 preset tf | ../int8.onnx --ref ../small.onnx --data ../list.txt | 0 Outputs against
 preprocess scale=0.5 | ../int8.onnx --ref ../small.onnx --data ../list.txt --preset tf | differs out
@@ -352,6 +364,7 @@ min-agreement 99 | ../small.onnx -o o.onnx --ratio 0.5 --untimed | 1 less than 9
 shape x=1,3,8,9 | ../small.onnx -o o.onnx --ratio 0.5 --untimed | 3 dimension 3 is 8, given is 9
 data ../list.txt | ../small.onnx -o o.onnx --ratio 0.5 --plain --preset tf | 0 Accuracy
 limit 3 | ../small.onnx -o o.onnx --ratio 0.5 --data ../list.txt --untimed --preset tf | bytes o.onnx
+sample 3 | ../small.onnx -o o.onnx --ratio 0.5 --data ../list.txt --untimed --preset tf | bytes o.onnx
 fit-limit 3 | ../small.onnx -o o.onnx --ratio 0.5 --data ../list.txt --untimed --preset tf | bytes o.onnx
 batch 20000 | ../small.onnx -o o.onnx --ratio 0.5 --data npy:../x.npy --memory 8M | 5 memory
 preset nonsense | ../small.onnx -o o.onnx --ratio 0.5 --data ../list.txt | 2 nonsense
@@ -415,6 +428,7 @@ retrain false | ../small.onnx -o o.onnx --data npy:../x.npy | 1 retraining hook
 shape x=1,3,8,9 | ../small.onnx -o o.onnx --data npy:../x.npy | 3 small.onnx
 data npy:../x.npy | ../small.onnx -o o.onnx | file o.onnx
 limit 3 | ../small.onnx -o o.onnx --data npy:../x.npy | bytes o.onnx
+sample 3 | ../small.onnx -o o.onnx --data npy:../x.npy | bytes o.onnx
 batch 20000 | ../small.onnx -o o.onnx --data npy:../x.npy --memory 8M | 5 memory
 preset nonsense | ../small.onnx -o o.onnx --data ../list.txt | 2 nonsense
 preprocess scale=0.5 | ../small.onnx -o o.onnx --data ../list.txt --preset tf | bytes o.onnx
@@ -470,6 +484,7 @@ time-limit 0.0000001s | ../small.onnx -o o.onnx --data ../list.txt --preset tf -
 shape x=2,3,8,9 | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | 3 x
 data ../list.txt | ../small.onnx -o o.onnx --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | file o.onnx
 limit 4 | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | bytes o.onnx
+sample 4 | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | bytes o.onnx
 preset nonsense | ../small.onnx -o o.onnx --data ../list.txt --val ../list.txt --epochs 2 --batch 2 --keep last | 2 nonsense
 preprocess scale=0.5 | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | bytes o.onnx
 labels ../labels.txt | ../small.onnx -o o.onnx --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last --data ../pictures | 0 top-1

@@ -21,6 +21,7 @@ layers - | ../small.onnx -o o.onnx --data npy:../x.npy --max-drop 1 --time-limit
 shape x=1,3,8,9 | ../small.onnx -o o.onnx --data npy:../x.npy --max-drop 1 --time-limit 0.01s | 3 small.onnx
 data npy:../missing.npy | ../small.onnx -o o.onnx --max-drop 1 --time-limit 0.01s | 5 missing.npy
 limit 3 | ../small.onnx -o o.onnx --data npy:../x.npy --max-drop 1 --time-limit 0.01s | elsewhere mix.bats
+sample 3 | ../small.onnx -o o.onnx --data npy:../x.npy --max-drop 1 --time-limit 0.01s | elsewhere inputs.bats
 batch 20000 | ../small.onnx -o o.onnx --data npy:../x.npy --max-drop 1 --time-limit 0.01s --memory 8M | 5 memory
 preset nonsense | ../small.onnx -o o.onnx --data ../list.txt --max-drop 1 --time-limit 0.01s | 2 nonsense
 preprocess resize=nonsense | ../small.onnx -o o.onnx --data ../list.txt --preset tf --max-drop 1 --time-limit 0.01s | 2 nonsense
