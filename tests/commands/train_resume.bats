@@ -62,6 +62,7 @@ taken() {
   refused --data synth:shapes,count=32,split=train,noise=20
   refused --val synth:shapes,count=17
   refused --limit 24
+  refused --sample 24
   refused --val-limit 8
   refused --shape x=N,3,16,16
   refused --preset cifar-raw
