@@ -28,12 +28,18 @@ typedef struct dq_prediction {
   bool rotated;         // the box is that around `corners`
   double corners[4][2]; // clockwise; those of a detector of rotated boxes may lie outside of the picture
   char *text;           // UTF-8, of a line; NULL: there is none
+  double text_score;    // of the text: the mean probability of its characters; --score bounds `score` alone
   int64_t keypoints;
   const double (*points)[3]; // [keypoints]: x, y, score from 0 to 1 (1 where the network gives none)
   // The mask of an instance: 1 or 0 for each pixel of mask_box, whole pixels; NULL: there is none.
   const uint8_t *mask;
   int64_t mask_box[4]; // left, top, width, height
 } dq_prediction;
+
+// The score that is shown: that of the text, where there is one.
+static inline double dq_shown_score(const dq_prediction *object) {
+  return object->text ? object->text_score : object->score;
+}
 
 // A map as the network gives it; the view of the picture says which part shows the picture.
 typedef struct dq_prediction_plane {

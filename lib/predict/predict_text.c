@@ -39,7 +39,7 @@ static dq_status add_line(dq_predictor *predictor, const dq_ctc *ctc, const dq_p
                           dq_error *error) {
   dq_prediction *line = dq_add_prediction(predictor, error);
   if (!line) return DQ_SYSTEM;
-  line->score = ctc->score;
+  line->score = line->text_score = ctc->score;
   line->box = (dq_box){0, 0, (double)predictions->width, (double)predictions->height};
   if (!predictor->dictionary.lines.count) return dq_numbers_text(&line->text, ctc, predictor->context, error);
   return dq_ctc_text(&line->text, ctc, &predictor->dictionary, predictor->context, error);

@@ -98,7 +98,7 @@ static dq_status open_dictionary(dq_recognizer *recognizer, const dq_tensor *out
 }
 
 static dq_status set_text(const dq_recognizer *recognizer, const dq_ctc *ctc, dq_prediction *line, dq_error *error) {
-  line->score = ctc->score;
+  line->text_score = ctc->score;
   if (!recognizer->dictionary.lines.count) return dq_numbers_text(&line->text, ctc, recognizer->context, error);
   return dq_ctc_text(&line->text, ctc, &recognizer->dictionary, recognizer->context, error);
 }

@@ -16,10 +16,10 @@ dq_status dq_recognizer_open(dq_recognizer **recognizer, const dq_graph *graph, 
 void dq_recognizer_free(dq_recognizer *recognizer); // NULL is allowed
 
 // Reads the text inside of the corners of each object that the predictor found last, rounded to whole pixels, from its
-// RGB picture, into its `text`, which the predictions of dq_predict have as well, and its score: the mean probability
-// of the characters, in place of that of the region. The input, where the model leaves its width open, has the least of
-// the widths 320, 640, 1280 and 2560 for its height of 48 that holds the line. A line that cannot be cut out, of less
-// than a pixel, has no text. Statuses as dq_session_open, dq_plan_run and dq_ctc_read.
+// RGB picture, into its `text` and `text_score`, which the predictions of dq_predict have as well. The input, where the
+// model leaves its width open, has the least of the widths 320, 640, 1280 and 2560 for its height of 48 that holds the
+// line. A line that cannot be cut out, of less than a pixel, has no text. Statuses as dq_session_open, dq_plan_run and
+// dq_ctc_read.
 dq_status dq_recognize(dq_recognizer *recognizer, const dq_image *picture, dq_predictor *predictor, dq_error *error);
 
 #endif

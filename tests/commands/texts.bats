@@ -57,6 +57,9 @@ END
   gives 0 dq-run find.onnx --ref find.onnx --recognize read.onnx --dictionary letters.txt --data list.txt --preset vww
   has "1 picture: 2 of 2 objects are in both, 100.00 %"
   has "texts of 1 pair: 1 equal, 100.00 %"
+  # The region has a score of 0.738, which --score bounds, its text one of 0.75.
+  gives 0 dq-run find.onnx --ref find.onnx --recognize read.onnx --dictionary letters.txt --data list.txt --preset vww --score 0.74
+  has "  0 objects (text-regions)"
   gives 0 dq-run find.onnx --data list.txt
   has "preprocessing: ppocr-det, as networks with such outputs (text-regions) take it; --preset overrides it"
   gives 2 dq-run find.onnx --data list.txt --decode map

@@ -65,7 +65,7 @@ static bool put_object(FILE *stream, const dq_predictions *predictions, const dq
     good = dq_json_text(stream, object->text) && good;
   }
   fputs(",\"score\":", stream);
-  put_number(stream, object->score);
+  put_number(stream, dq_shown_score(object));
   fputs(",\"box\":", stream);
   put_numbers(stream, &object->box.x1, 4);
   if (object->rotated) fputs(",\"corners\":[", stream);

@@ -60,7 +60,7 @@ static void label_object(const brush *with, const dq_prediction *object, dq_chan
   char name[LABEL_BYTES], text[LABEL_BYTES + 32];
   if (object->text) snprintf(name, sizeof name, "%s", object->text);
   else class_text(name, with->names, object->label);
-  snprintf(text, sizeof text, "%s%s%s%.2f", words[change], name, *name ? " " : "", object->score);
+  snprintf(text, sizeof text, "%s%s%s%.2f", words[change], name, *name ? " " : "", dq_shown_score(object));
   dq_canvas_label(with->canvas, point_at(with, object->box.x1, object->box.y1), text, with->sizes.text,
                   dq_palette_colour(object->label));
 }

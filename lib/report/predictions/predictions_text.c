@@ -15,7 +15,7 @@ static void print_class(FILE *stream, const dq_label_names *names, int64_t label
 // `mark` stands behind the rest of the line.
 static void print_object(FILE *stream, const dq_prediction *object, const dq_label_names *names, const char *mark) {
   const dq_box *box = &object->box;
-  fprintf(stream, "  %6.3f  %7.1f %7.1f %7.1f %7.1f  ", object->score, box->x1, box->y1, box->x2, box->y2);
+  fprintf(stream, "  %6.3f  %7.1f %7.1f %7.1f %7.1f  ", dq_shown_score(object), box->x1, box->y1, box->x2, box->y2);
   print_class(stream, names, object->label);
   if (object->text) dq_print_name(stream, object->text);
   if (object->rotated) fputs("  corners", stream);
